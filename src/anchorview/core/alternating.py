@@ -192,11 +192,6 @@ class Solution:
     trace: Trace | None
     """How any sample is embedded; None for the ablations."""
 
-    @property
-    def n_iter(self) -> int:
-        """Number of iterations."""
-        return len(self.objective)
-
 
 class AlternatingSolver:
     """The alternating optimization: its state, and one method per step.

@@ -57,27 +57,15 @@ class Plan:
         return f"solver '{self.route}' of {costs}{reason}{left_out}"
 
 
-@dataclass(frozen=True)
-class PlanRequest:
-    """What a plan depends on besides the data."""
-
-    n_components: Sequence[int]
-    n_anchors: int
-    max_iter: int
-    routes: Sequence[Route] = EXACT_ROUTES
-    """Routes to choose from."""
-    memory_limit: float | str | None = None
-    keeps_embedding: bool = True
-    """Whether the embedding stays in memory; otherwise it is written to files."""
-
-
-def plan_in_passes(schema: RowSource, request: PlanRequest) -> tuple[Plan, float]:
+def plan_in_passes(
+    schema: RowSource, routes: Sequence[Route], n_components: Sequence[int]
+) -> tuple[Plan, float]:
     """Plan of a fit whose rows are read in parts, and the bytes of the products of a part.
 
     The source adds how much memory that takes.
     """
     n, D = schema.shape
-    widths, counts = schema.n_features_per_view, directions_per_view(schema, request.n_components)
+    widths, counts = schema.n_features_per_view, directions_per_view(schema, n_components)
     width = sum(counts.get(p, d) for p, d in enumerate(widths))
     entries = sum(widths[p] * count for p, count in counts.items())
     work: dict[Route, float] = {
@@ -88,20 +76,26 @@ def plan_in_passes(schema: RowSource, request: PlanRequest) -> tuple[Plan, float
         "compressed": 8.0 * D**2,
         "truncated": 8.0 * max(entries, width**2),
     }
-    feasible = [route for route in work if route in request.routes]
+    feasible = [route for route in work if route in routes]
     route = _chosen(feasible, work, products)
     return Plan(route, {route: work[route]}, {}), products[route]
 
 
-def plan(data: MultiViewData, request: PlanRequest) -> Plan:
+def plan(
+    data: MultiViewData,
+    routes: Sequence[Route],
+    n_components: Sequence[int],
+    n_anchors: int,
+    max_iter: int,
+    memory_limit: float | str | None,
+) -> Plan:
     """Choose the cheapest of the routes that fits into memory; raise if none does."""
-    routes, memory_limit = request.routes, request.memory_limit
     allowed = free_memory()
     if memory_limit is not None:
         allowed = min(allowed, memory_budget(memory_limit))
     if len(routes) > 1 and max(data.n_features_per_view) <= len(data):
         routes = [route for route in routes if route != "left"]
-    shape = FitShape.of(data, request.n_components, request.n_anchors, request.max_iter)
+    shape = FitShape.of(data, n_components, n_anchors, max_iter)
     work = {route: _work(shape, route) for route in routes}
     memory = {route: fit_memory(shape, route) for route in routes}
     smallest = min(routes, key=memory.__getitem__)

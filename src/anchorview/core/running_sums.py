@@ -57,22 +57,19 @@ class RunningSums:
         grown.random = deepcopy(self.random)
         # The coarsest precision of any chunk is that of the sums.
         grown.dtype = min(self.dtype, chunk.dtype)
-        grown._add(chunk)
-        return grown
 
-    def _add(self, chunk: MultiViewData) -> None:
         def work(block: RowBlock) -> tuple[Array, Array]:
             shifted = ScaledBlock(chunk, self.shifts, block).toarray()
             return shifted.sum(axis=0, dtype=np.float64), shifted.T @ shifted
 
         for block, (total, gram) in map_blocks(work, chunk.blocks(), "compressing"):
-            if block.views not in self.sums:
-                self.sums[block.views] = _GroupSums(0, np.zeros_like(total), np.zeros(gram.shape))
-            sums = self.sums[block.views]
+            nothing = _GroupSums(0, np.zeros_like(total), np.zeros(gram.shape))
+            sums = grown.sums.setdefault(block.views, nothing)
             sums.size += block.size
             sums.total += total
             sums.gram += gram
-        self._draw(chunk)
+        grown._draw(chunk)
+        return grown
 
     def _draw(self, chunk: MultiViewData) -> None:
         """Keep the samples with the smallest random keys: a uniform sample of all chunks."""

@@ -181,10 +181,6 @@ class BatchFit:
     def _distances_before(self) -> Array:
         return _view_distances(self._sample, self._fitted.deviations)
 
-    def _distances_after(self) -> Array:
-        deviations = tuple(view.deviation for view in self.correction.views)
-        return _view_distances(self.correction(self._sample), deviations)
-
     def mixing(self, embedding: Any) -> dict[str, float]:
         """How well batches mix in the standardized views as given, and in the embedding."""
         rows = normalize(self._of_sample(embedding).astype(np.float64))
@@ -196,9 +192,10 @@ class BatchFit:
         of_sample = self._of_sample(labels)
         sentence = confounding_sentence(of_sample, self._codes)
         if sentence is None:
+            deviations = tuple(view.deviation for view in self.correction.views)
             sentence = removed_clusters_sentence(
                 self._distances_before,
-                self._distances_after,
+                lambda: _view_distances(self.correction(self._sample), deviations),
                 len(np.unique(of_sample)),
                 self._codes,
             )

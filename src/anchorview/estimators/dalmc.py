@@ -30,7 +30,7 @@ from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
-from anchorview.core.cost_model import Plan, PlanRequest, plan
+from anchorview.core.cost_model import Plan, plan
 from anchorview.core.embed import embedded_samples, embedder_of
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
@@ -427,14 +427,11 @@ class DALMC(IncrementalClusterer):
             routes = (*EXACT_ROUTES, "truncated") if self.init == "gcca" else EXACT_ROUTES
         else:
             routes = (self.solver,)  # type: ignore[assignment]
-        wanted, in_memory = self._sizes.wanted(source), folder is None
-        request = PlanRequest(
-            wanted, n_anchors, self.max_iter, routes, self.memory_limit, in_memory
-        )
+        wanted = self._sizes.wanted(source)
         if isinstance(source, PartSource):
-            return source.plan(request)
+            return source.plan(routes, wanted, n_anchors if folder is None else 0)
         assert isinstance(source, MultiViewData)
-        return plan(source, request)
+        return plan(source, routes, wanted, n_anchors, self.max_iter, self.memory_limit)
 
     def _require_embeds_new_samples(self) -> None:
         if self.variant != "dalmc" or getattr(self, "_embedder", self) is None:
@@ -471,7 +468,7 @@ class DALMC(IncrementalClusterer):
         )
         solution, self.n_components_ = solve(problem, schema, settings, seed)
         self.scalings_ = problem.scalings
-        self.objective_, self.n_iter_ = solution.objective, solution.n_iter
+        self.objective_, self.n_iter_ = solution.objective, len(solution.objective)
         self.view_weights_ = self._by_view(solution.weights, "weight")
         self.anchors_ = list(solution.anchors)
         self.bases_ = problem.in_features(solution.bases)

@@ -17,11 +17,12 @@ from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
-from anchorview._utils.text import format_bytes, quoted
+from anchorview._utils.text import quoted
 from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
+from anchorview.core.compress import Route
+from anchorview.core.cost_model import Plan, plan_in_passes
 from anchorview.datasets.formats.npy import LABELS, from_memmap, open_npy, write_npy_header
 from anchorview.sources.part_source import PartSource
 from anchorview.sources.results_folder import (
@@ -101,14 +102,12 @@ class DiskSource(PartSource):
         allowed = (budget - self._gram_memory) / (COPIES * workers())
         step = max(getattr(view, "row_step", 1) for view in self.views.views)
         least = min(step, len(self))
-        minimum = least * self._row_bytes
-        if allowed < minimum:
-            needed = self._gram_memory + COPIES * workers() * minimum
-            raise MemoryError(
-                f"Reading {self!r} needs {format_bytes(needed)}, as {least} rows have to be read "
-                f"at a time, but {format_bytes(budget)} may be used. Raise "
-                "memory_limit, or store the views in smaller chunks with datasets.convert."
-            )
+        require_memory(
+            self._gram_memory + COPIES * workers() * least * self._row_bytes,
+            f"Reading {self!r}, of which {least} rows have to be read at a time,",
+            "Raise memory_limit, or store the views in smaller chunks with datasets.convert.",
+            budget,
+        )
         rows = int(min(useful, allowed) // self._row_bytes)
         whole_blocks = lcm(step, self.rows_per_block)
         step = whole_blocks if whole_blocks <= rows else step
@@ -119,11 +118,11 @@ class DiskSource(PartSource):
         views = [view for view in self.views.views if view is not None]
         return max(1, sum(_row_bytes(view, self.dtype.itemsize) for view in views))
 
-    def plan(self, request: PlanRequest) -> Plan:
+    def plan(self, routes: Sequence[Route], n_components: Sequence[int], n_kept: int) -> Plan:
         """Plan of a fit in passes; raises if it needs more memory than it may use."""
-        if request.keeps_embedding:
-            self._reserve((len(self), request.n_anchors), self.dtype)
-        planned, self._product_bytes = plan_in_passes(self, request)
+        if n_kept:
+            self._reserve((len(self), n_kept), self.dtype)
+        planned, self._product_bytes = plan_in_passes(self, routes, n_components)
         self._compresses = planned.route == "compressed"
         rows = min(self.part_rows, len(self))
         passing = self._gram_memory + COPIES * workers() * rows * self._row_bytes
@@ -132,12 +131,8 @@ class DiskSource(PartSource):
     def _reserve(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Reserve memory for a result and its labels, in place of what was reserved before."""
         needed = float(np.prod(shape)) * np.dtype(dtype).itemsize + 4.0 * len(self)
-        if needed > self.budget:
-            raise MemoryError(
-                f"The result for {len(self)} samples needs {format_bytes(needed)}, but "
-                f"{format_bytes(self.budget)} may be used. Write it to disk with out=, or raise "
-                "memory_limit."
-            )
+        advice = "Write it to disk with out=, or raise memory_limit."
+        require_memory(needed, f"The result for {len(self)} samples", advice, self.budget)
         self._reserved = needed
 
     @property

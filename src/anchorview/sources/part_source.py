@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from functools import partial
@@ -14,7 +14,8 @@ import numpy as np
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.core.cost_model import Plan, PlanRequest
+from anchorview.core.compress import Route
+from anchorview.core.cost_model import Plan
 from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows, without_nan
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.matrix_checks import availability
@@ -106,8 +107,11 @@ class PartSource(RowSource):
         )
 
     @abstractmethod
-    def plan(self, request: PlanRequest) -> Plan:
-        """Plan of a fit; raises if it needs more memory than it may use."""
+    def plan(self, routes: Sequence[Route], n_components: Sequence[int], n_kept: int) -> Plan:
+        """Plan of a fit by one of the routes; raises if it needs more memory than it may use.
+
+        `n_kept` is the number of columns of the embedding that stay in memory.
+        """
 
     @abstractmethod
     def embed(
@@ -153,8 +157,8 @@ class ViewScan(NamedTuple):
     patterns: frozenset[tuple[int, ...]]
     constant_rows: dict[int, Array | None]
     """By position of the view; None if the view is not constant."""
-    tiny: frozenset[int]
-    """Positions of views with values that are too small to be squared."""
+    squarable: frozenset[int]
+    """Positions of views with values that are not too small to be squared."""
     counts: frozenset[int]
     """Positions of views that look like raw counts in the first part."""
 
@@ -170,9 +174,9 @@ class ViewScan(NamedTuple):
             else:
                 first = 0 if part.available is None else int(part.available[:, p].argmax())
                 constant_rows[p] = dense_rows(part.views[p], slice(first, first + 1))[0].copy()
-        tiny = frozenset(p for p in constant_rows if part.is_tiny(p))
+        squarable = frozenset(p for p in constant_rows if not part.is_tiny(p))
         counts = frozenset(p for p in constant_rows if part.holds_raw_counts(p))
-        return cls(patterns, constant_rows, tiny, counts)
+        return cls(patterns, constant_rows, squarable, counts)
 
     def merged(self, other: "ViewScan") -> "ViewScan":
         """Scan of both parts."""
@@ -181,12 +185,8 @@ class ViewScan(NamedTuple):
             row, other_row = self.constant_rows[p], other.constant_rows[p]
             if row is None or other_row is None or (row != other_row).any():
                 constant_rows[p] = None
-        # A part without the view says nothing about it.
-        not_tiny = (self.constant_rows.keys() - self.tiny) | (
-            other.constant_rows.keys() - other.tiny
-        )
-        tiny = (self.tiny | other.tiny) - not_tiny
-        return ViewScan(self.patterns | other.patterns, constant_rows, tiny, self.counts)
+        patterns, squarable = self.patterns | other.patterns, self.squarable | other.squarable
+        return ViewScan(patterns, constant_rows, squarable, self.counts)
 
     def require_fittable(self, source: RowSource) -> None:
         """Raise if a view is missing, constant or too small; warn if views hold raw counts."""
@@ -195,7 +195,7 @@ class ViewScan(NamedTuple):
                 raise ValueError(source.problem("missing", p))
             if self.constant_rows[p] is not None:
                 raise ValueError(source.problem("constant", p))
-            if p in self.tiny:
+            if p not in self.squarable:
                 raise ValueError(source.problem("underflow", p))
         if source.hints_at_counts and self.counts:
             names = ", ".join(map(source.describe_view, sorted(self.counts)))

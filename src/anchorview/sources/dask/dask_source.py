@@ -22,12 +22,15 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
+from anchorview.core.compress import Route
+from anchorview.core.cost_model import Plan, plan_in_passes
 from anchorview.sources.dask.dask_input import (
-    bounds_of,
+    SMALL_PART,
     checked_view,
     id_type,
     is_table,
+    part_bounds,
+    useful_bytes,
     view_blocks,
 )
 from anchorview.sources.dask.part_graph import (
@@ -68,14 +71,6 @@ class DaskSource(PartSource):
     their samples is taken. With unknown divisions, or beside arrays, rows are matched by position,
     and frames must have equal indices. None is a view that no sample has. Unknown lengths are
     computed immediately.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from anchorview.sources.dask.dask_source import DaskSource
-    >>> text = da.ones((1000, 20), chunks=(100, 20))
-    >>> DaskSource({"text": text, "image": da.zeros((1000, 5), chunks=(250, 5))})
-    DaskSource(1000 samples, text: 20 features, image: 5 features)
     """
 
     sample_ids: Any = None
@@ -93,7 +88,9 @@ class DaskSource(PartSource):
         """Features of the blocks, of which preparations may make others."""
         row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
         self._row_bytes = sum(row_bytes)
-        self.bounds = bounds_of(blocks, row_bytes, self.shape[1])
+        largest = blocks[int(np.argmax(row_bytes))]
+        useful = useful_bytes(self.shape[1], SMALL_PART)
+        self.bounds = part_bounds(largest.lengths, self._row_bytes, useful)
         """First rows of the parts, and the end."""
         parts = list(zip(*(of_view.cut_at(self.bounds) for of_view in blocks), strict=True))
         futures = futures_of([view for view in views if view is not None])
@@ -105,10 +102,10 @@ class DaskSource(PartSource):
         if (id_dtype := id_type(views)) is not None:
             self.sample_ids = self._rows(_sample_ids_of, None, id_dtype, "ids")
 
-    def plan(self, request: PlanRequest) -> Plan:
+    def plan(self, routes: Sequence[Route], n_components: Sequence[int], n_kept: int) -> Plan:
         """Plan of a fit in passes; raises if this process needs more memory than is free."""
         # Without workers, parts are processed in this process.
-        planned, product_bytes = plan_in_passes(self, request)
+        planned, product_bytes = plan_in_passes(self, routes, n_components)
         self._compresses = planned.route == "compressed"
         needed = product_bytes * (2 * FAN_IN + 2 * n_cores())
         require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
