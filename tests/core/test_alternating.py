@@ -38,12 +38,13 @@ solver_settings = {
 def test_objective_never_increases_and_constraints_hold(seed, n, widths, n_anchors, beta, init):
     views = make_views(np.random.default_rng(seed), n, widths)
     components = [max(d // 2, n_anchors) for d in widths]
-    solution = AlternatingSolver(views, n_anchors, components, beta=beta, init=init).run(30, 0)
+    solver = AlternatingSolver(views, n_anchors, components, beta=beta, init=init)
+    solution = solver.run(30, 0)
     steps = np.diff(solution.objective)
     assert (steps <= 1e-10 * np.abs(solution.objective[1:])).all()
     assert len(solution.objective) == 30
     assert solution.objective[-1] >= -beta * sum(min(m, n_anchors) for m in components) - 1e-9
-    for M in (*solution.representations, solution.graph, *solution.anchors):
+    for M in (*solver.H, solution.graph, *solution.anchors):
         assert_orthonormal(M)
     assert solution.weights.sum() == pytest.approx(1)
     assert (solution.weights >= 0).all()

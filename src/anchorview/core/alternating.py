@@ -177,8 +177,6 @@ class Solution:
 
     graph: Array
     """S, n x l."""
-    representations: tuple[Array, ...]
-    """H_p, n x m_p."""
     bases: tuple[Array, ...]
     """Z_p, d_p x m_p."""
     anchors: tuple[Array, ...]
@@ -300,7 +298,6 @@ class AlternatingSolver:
             report_progress("solving", len(objective) - 1, max_iter)
         return Solution(
             graph=self.S,
-            representations=tuple(self.H),
             bases=tuple(self.Z),
             anchors=tuple(self.A),
             weights=self.a,

@@ -360,8 +360,7 @@ class PartPreparation:
         return data if self.correction is None else self.correction(data)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedCorrection:
+class FittedCorrection(NamedTuple):
     """A correction, and what else the pass over the samples gave."""
 
     correction: BatchCorrection
@@ -388,8 +387,7 @@ def fit_correction(
     z = design.covariates / units
     _require_independent(replace(design, covariates=z))
     centers, spreads = units * z.mean(axis=0), units * z.std(axis=0)
-    batches = design.used_batches
-    names = design.covariate_names
+    batches, names = design.used_batches, design.covariate_names
     named = design.covariates_named
     empty = BatchCorrection(batches, names, named, centers, spreads, scales, ())
     work = partial(_cells_and_sample, empty, SelectedRows(sampled))
@@ -407,10 +405,11 @@ def fit_correction(
                 "it completely: nothing is left of it. Leave this view out."
             )
         views.append(view)
-        before = _total([joint.rows for joint in cells.values()])
+        before = reduce(Moments.merged, [joint.rows for joint in cells.values()])
         deviations.append(np.sqrt(before.squares / before.size))
         squares = {b: view.factors[b] ** 2 * cells[b].residual_squares(view.slopes) for b in cells}
-        moments[p] = _total([Moments(cells[b].rows.size, view.mean, squares[b]) for b in cells])
+        after = [Moments(cells[b].rows.size, view.mean, squares[b]) for b in cells]
+        moments[p] = reduce(Moments.merged, after)
     correction = replace(empty, views=tuple(views))
     return FittedCorrection(correction, moments, tuple(deviations), sample)
 
@@ -423,10 +422,6 @@ def _cells_and_sample(
 
 def _merged(a: _CellsAndSample, b: _CellsAndSample) -> _CellsAndSample:
     return merged_by_key(a[0], b[0]), a[1] + b[1]
-
-
-def _total(moments: Sequence[Moments]) -> Moments:
-    return reduce(Moments.merged, moments)
 
 
 def _require_independent(design: SampleDesign) -> None:

@@ -296,10 +296,15 @@ def dask_views(
     """
     given = parse(views)
     names = given.names
-    stored = [
-        _required_on_disk(view, description)
-        for view, description in zip(given.views, given.descriptions, strict=True)
-    ]
+    stored: list[StoredView] = list(map(view_on_disk, given.views))
+    for view, description in zip(stored, given.descriptions, strict=True):
+        if not isinstance(view, StoredView):
+            raise TypeError(
+                f"{description} is not on disk ({type(view).__name__}), or its rows do not follow "
+                "each other in a file. Wrap an array with dask.array.from_array, with the chunks "
+                "of the others; save a memory map with numpy.save, and open the folder with "
+                "open_views."
+            )
     n = common_length(stored, names)
     rows = _part_rows(stored, part_rows)
     has = None if given.available is None else availability(given.available, n, names)
@@ -316,17 +321,6 @@ def dask_views(
         for p, view in enumerate(stored)
     ]
     return dict(zip(names, arrays, strict=True)) if given.named else arrays
-
-
-def _required_on_disk(view: Any, description: str) -> StoredView:
-    stored = view_on_disk(view)
-    if isinstance(stored, StoredView):
-        return stored
-    raise TypeError(
-        f"{description} is not on disk ({type(view).__name__}), or its rows do not follow each "
-        "other in a file. Wrap an array with dask.array.from_array, with the chunks of the others; "
-        "save a memory map with numpy.save, and open the folder with open_views."
-    )
 
 
 def _part_rows(views: Sequence[StoredView], wanted: int | None) -> int:
