@@ -25,12 +25,10 @@ from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import Route
 from anchorview.core.cost_model import Plan, plan_in_passes
 from anchorview.sources.dask.dask_input import (
-    SMALL_PART,
+    bounds_of,
     checked_view,
     id_type,
     is_table,
-    part_bounds,
-    useful_bytes,
     view_blocks,
 )
 from anchorview.sources.dask.part_graph import (
@@ -88,9 +86,7 @@ class DaskSource(PartSource):
         """Features of the blocks, of which preparations may make others."""
         row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
         self._row_bytes = sum(row_bytes)
-        largest = blocks[int(np.argmax(row_bytes))]
-        useful = useful_bytes(self.shape[1], SMALL_PART)
-        self.bounds = part_bounds(largest.lengths, self._row_bytes, useful)
+        self.bounds = bounds_of(blocks, row_bytes, self.shape[1])
         """First rows of the parts, and the end."""
         parts = list(zip(*(of_view.cut_at(self.bounds) for of_view in blocks), strict=True))
         futures = futures_of([view for view in views if view is not None])
