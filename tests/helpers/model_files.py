@@ -41,8 +41,8 @@ def same(a, b):
 
 
 def _contents(value):
-    """Attributes of an object; those of a dataclass without cached ones."""
-    if not is_dataclass(value):
+    """Attributes of an object; those of a dataclass that is no estimator without cached ones."""
+    if not is_dataclass(value) or hasattr(value, "get_params"):
         return vars(value)
     return {field.name: getattr(value, field.name) for field in fields(value)}
 

@@ -1,7 +1,7 @@
 """DALMC: one flow of five stages, scale, compress, solve, embed, assign, over any source."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -61,6 +61,7 @@ def _relabeled(assignment: Assignment, clusters: Array, embedding: Array) -> Arr
 
 
 @fill_docstring
+@dataclass(eq=False, repr=False)
 class DALMC(IncrementalClusterer):
     r"""Cluster samples by all of their views at once, into a given number of clusters.
 
@@ -205,7 +206,7 @@ class DALMC(IncrementalClusterer):
 
     _state_class = DALMCState
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": N_CLUSTERS,
         "n_anchors": [POSITIVE_INT, None],
         "n_components": [POSITIVE_INT, "array-like", None],
@@ -229,52 +230,28 @@ class DALMC(IncrementalClusterer):
         "verbose": VERBOSE,
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | None = None,
-        n_components: int | Sequence[int] | None = None,
-        beta: float = 0.1,
-        scaling: str = "zscore-unit",
-        unit_norm: bool = True,
-        init: str = "gcca",
-        residual_floor: float = RESIDUAL_FLOOR,
-        solver: str = "auto",
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        assignment: str = "kmeans",
-        n_init: int = 10,
-        normalize_embedding: bool = True,
-        variant: str = "dalmc",
-        view_importance: ViewImportance = None,
-        preprocess: Preprocess = None,
-        batch_scale: bool = True,
-        memory_limit: float | str | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.n_components = n_components
-        self.beta = beta
-        self.scaling = scaling
-        self.unit_norm = unit_norm
-        self.init = init
-        self.residual_floor = residual_floor
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.assignment = assignment
-        self.n_init = n_init
-        self.normalize_embedding = normalize_embedding
-        self.variant = variant
-        self.view_importance = view_importance
-        self.preprocess = preprocess
-        self.batch_scale = batch_scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_anchors: int | None = None
+    n_components: int | Sequence[int] | None = None
+    beta: float = 0.1
+    scaling: str = "zscore-unit"
+    unit_norm: bool = True
+    init: str = "gcca"
+    residual_floor: float = RESIDUAL_FLOOR
+    solver: str = "auto"
+    max_iter: int = 50
+    tol: float = 1e-4
+    assignment: str = "kmeans"
+    n_init: int = 10
+    normalize_embedding: bool = True
+    variant: str = "dalmc"
+    view_importance: ViewImportance = None
+    preprocess: Preprocess = None
+    batch_scale: bool = True
+    memory_limit: float | str | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     @classmethod
     def as_published(
