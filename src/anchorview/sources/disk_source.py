@@ -17,7 +17,6 @@ from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
-from anchorview._utils.text import quoted
 from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
@@ -31,6 +30,7 @@ from anchorview.sources.results_folder import (
     result_path,
     writing_results,
 )
+from anchorview.views.alignment import different_ids
 from anchorview.views.container import MultiViewData, container_of_checked, container_of_views
 from anchorview.views.input_grammar import NamedViews
 from anchorview.views.matrix_checks import availability
@@ -274,17 +274,12 @@ def view_on_disk(view: Any) -> Any:
 
 def require_same_ids(views: Iterable[StoredView], rows: slice) -> None:
     """Raise if files with sample ids do not have the same ids in these rows."""
-    with_ids = [(view, ids) for view in views if (ids := view.ids(rows)) is not None]
-    for view, ids in with_ids[1:]:
-        first, expected = with_ids[0]
-        differ = np.flatnonzero(np.asarray(ids != expected))
-        if len(differ):
-            i = int(differ[0])
-            raise DataFileError(
-                f"row {rows.start + i} is the sample {quoted(ids[i])} in {view.path} but "
-                f"{quoted(expected[i])} in {first.path}. Tables that are read in parts need the "
-                "same samples in the same order; datasets.convert aligns them."
-            )
+    with_ids = [(f"{view.path}", ids) for view in views if (ids := view.ids(rows)) is not None]
+    if problem := different_ids(with_ids, rows.start):
+        raise DataFileError(
+            f"{problem}. Tables that are read in parts need the same samples in the same order; "
+            "datasets.convert aligns them."
+        )
 
 
 class CollectedRows:

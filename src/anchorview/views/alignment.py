@@ -28,6 +28,16 @@ def require_unique_ids(ids: "pd.Index[Any]", view: str) -> None:
         )
 
 
+def different_ids(views: "Sequence[tuple[str, pd.Index[Any]]]", first_row: int) -> str:
+    """First row in which views, each with its name, have different ids; empty if there is none."""
+    for name, ids in views[1:]:
+        first, expected = views[0]
+        for i in np.flatnonzero(np.asarray(ids != expected))[:1]:
+            row = f"row {first_row + i} is the sample"
+            return f"{row} {quoted(ids[i])} in {name} but {quoted(expected[i])} in {first}"
+    return ""
+
+
 def union_of_ids(indices: "Sequence[pd.Index[Any]]") -> "pd.Index[Any]":
     """Ids of all views, in order of first appearance."""
     ids = indices[0]

@@ -328,9 +328,7 @@ def test_different_ids_at_the_same_position_raise(views):
         name: dd.from_pandas(table, npartitions=3, sort=False).clear_divisions()
         for name, table in tables.items()
     }
-    with pytest.raises(
-        ValueError, match=r"'b'\) has the id 9999 at row 777, but .* has 777\..*set"
-    ):
+    with pytest.raises(ValueError, match=r"row 777 is the sample 9999 in .*'b'\) but 777 in .*set"):
         fit(X)
 
 

@@ -40,6 +40,7 @@ from anchorview.sources.dask.part_graph import (
     reporting,
 )
 from anchorview.sources.part_source import PartSource
+from anchorview.views.alignment import different_ids
 from anchorview.views.container import (
     MultiViewData,
     concatenate_samples,
@@ -239,21 +240,12 @@ class DaskSource(PartSource):
     def _common_ids(self, views: list[Any], start: int) -> "pd.Index[Any] | None":
         """Sample ids; raises if the frames do not have the same."""
         frames = [(p, v) for p, v in enumerate(views) if isinstance(v, pd.DataFrame)]
-        if not frames:
-            return None
-        first, expected = frames[0][0], frames[0][1].index
-        for p, frame in frames[1:]:
-            differ = np.flatnonzero(np.asarray(frame.index != expected))
-            if len(differ):
-                i = int(differ[0])
-                a, b = (index[[i]].tolist()[0] for index in (frame.index, expected))
-                raise ValueError(
-                    f"{self.describe_view(p)} has the id {a!r} at row {start + i}, but "
-                    f"{self.describe_view(first)} has {b!r}. Frames with unknown "
-                    "divisions are matched by position: call set_index on all of them, so that "
-                    "divisions are known and they are aligned."
-                )
-        return expected
+        if problem := different_ids([(self.describe_view(p), v.index) for p, v in frames], start):
+            raise ValueError(
+                f"{problem}. Frames with unknown divisions are matched by position: call set_index "
+                "on all of them, so that divisions are known and they are aligned."
+            )
+        return frames[0][1].index if frames else None
 
 
 def _same(part: MultiViewData) -> MultiViewData:
