@@ -3,7 +3,7 @@
 import pytest
 
 from anchorview.experiments.jobs import METRICS
-from anchorview.plotting.colors import OTHER_COLOR, SERIES_COLORS, series_color
+from anchorview.plotting.colors import OTHER_COLOR, OWN_COLOR, SERIES_COLORS, series_color
 
 
 def contrast(one, other):
@@ -18,11 +18,11 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("background", ["#ffffff", "#14181f"])
 def test_colors_contrast_with_light_and_dark_pages(background):
-    for code in (*SERIES_COLORS.values(), OTHER_COLOR):
+    for code in (*SERIES_COLORS.values(), OTHER_COLOR, OWN_COLOR):
         assert contrast(code, background) >= 3
 
 
 def test_colors_of_methods_are_unique_and_shared_by_the_oracle():
-    methods = [name for name in SERIES_COLORS if name not in METRICS]
+    methods = [*(name for name in SERIES_COLORS if name not in METRICS), "a method of a user"]
     assert len({series_color(name) for name in methods}) == len(methods)
     assert series_color("AMGL (oracle)") == series_color("AMGL") != series_color("DALMC (auto)")

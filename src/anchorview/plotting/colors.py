@@ -22,8 +22,8 @@ protanopia and deuteranopia, among colors that contrast with both white and blac
 MAIN_COLOR, MARK_COLOR = CLUSTER_COLORS[0], CLUSTER_COLORS[2]
 """Colors of a single series and of a marked position."""
 
-OTHER_COLOR = "#7F7F7F"
-"""Color of series without one in :data:`SERIES_COLORS`, such as baselines."""
+OTHER_COLOR, OWN_COLOR = "#7F7F7F", "#D6409F"
+"""Colors of agreement by chance, and of methods without one in :data:`SERIES_COLORS`."""
 
 MISSING_COLOR = "#C8C8C8"
 """Color of samples without a value, less visible than others."""
@@ -68,7 +68,7 @@ def spread_colors(centers: Array) -> list[str]:
 def series_color(name: str) -> str:
     """Return the color of a method or metric; oracle results have the color of their method."""
     return SERIES_COLORS.get(
-        name.removesuffix(" (oracle)").removesuffix(" (as published, oracle)"), OTHER_COLOR
+        name.removesuffix(" (oracle)").removesuffix(" (as published, oracle)"), OWN_COLOR
     )
 
 

@@ -175,6 +175,7 @@ def heat_map(
     longest = max(map(len, columns))
     if longest * len(columns) > 60:
         figure.xaxis.major_label_orientation = 0.9
+        figure.xaxis.tags = ["labels", len(columns)]  # hidden by the script if they overlap
         figure.height += int(5.5 * min(longest, MAX_NAME_LENGTH))
     _add_hover(figure, {**tooltips, value_label: "@value{0.000}"}, [cells])
     return figure

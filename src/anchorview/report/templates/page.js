@@ -95,14 +95,14 @@
     }
   }
 
-  // Numbers would overlap in narrow cells.
+  // Numbers and names of columns would overlap in narrow cells.
   function hideCrowdedNumbers() {
+    const width = document.querySelector("main").clientWidth - 160;
     for (const drawn of documents) {
       for (const model of drawn._all_models.values()) {
-        if (model.type === "GlyphRenderer" && model.tags[0] === "numbers") {
-          const width = document.querySelector("main").clientWidth - 160;
-          model.visible = width / model.tags[1] >= 32;
-        }
+        const [kind, columns] = model.tags;
+        if (kind === "numbers") model.visible = width / columns >= 32;
+        if (kind === "labels") model.major_label_text_alpha = Number(width / columns >= 10);
       }
     }
   }
