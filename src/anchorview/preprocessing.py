@@ -410,6 +410,7 @@ class CellImputer(OneToOneFeatureMixin, ViewTransformer):
         return values
 
 
+@dataclass(eq=False, repr=False)
 class TableEncoder(ViewTransformer):
     """Encode a table of numbers, categories and dates, as factor analysis of mixed data does.
 
@@ -461,15 +462,9 @@ class TableEncoder(ViewTransformer):
         "dtype": [StrOptions({"float32", "float64"})],
     }
 
-    def __init__(
-        self,
-        min_frequency: float = 0.01,
-        max_levels: int = 40,
-        dtype: Literal["float32", "float64"] = "float32",
-    ) -> None:
-        self.min_frequency = min_frequency
-        self.max_levels = max_levels
-        self.dtype = dtype
+    min_frequency: float = 0.01
+    max_levels: int = 40
+    dtype: Literal["float32", "float64"] = "float32"
 
     def _add(self, X: Any) -> None:
         self._validate_params()
