@@ -151,10 +151,10 @@ def test_the_budget_is_for_auto_only(data):
 def test_failed_candidates_are_reported_in_one_line(data, monkeypatch):
     fit = CandidatePool._fit
 
-    def fail(pool, setting, n_clusters):
+    def fail(pool, setting, *others):
         if setting.scaling == "unit-center":
             raise ValueError("no\nluck")
-        return fit(pool, setting, n_clusters)
+        return fit(pool, setting, *others)
 
     monkeypatch.setattr(CandidatePool, "_fit", fail)
     result = run("fit", data, "-k", 3, *FEW)
