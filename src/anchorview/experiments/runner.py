@@ -171,13 +171,12 @@ class _JobProcess:
 
 def _exit_result(exit_code: int) -> Result:
     """Result of a process that ended without sending one and was not killed by us."""
-    if exit_code >= 0:
-        return Result("failed", f"the process ended with exit code {exit_code}")
-    number = -exit_code
-    if number == signal.SIGKILL:
+    if exit_code == -signal.SIGKILL:
         return Result("memory", "the system killed the process, probably because memory ran out")
-    name = signal.strsignal(number)
-    return Result("failed", f"the process was ended by signal {number} ({name})")
+    how = f"exit code {exit_code}"
+    if exit_code < 0:
+        how = f"signal {-exit_code} ({signal.strsignal(-exit_code)})"
+    return Result("failed", f"the process ended with {how}")
 
 
 def _start_context() -> Any:

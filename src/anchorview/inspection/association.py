@@ -124,9 +124,7 @@ def _variable(codes: Array, values: "pd.Series[Any]") -> tuple[str, int, _Test]:
 
 def _chi_square(codes: Array, values: Array) -> _Test:
     name = "chi-square"
-    counts = np.zeros((codes.max(initial=0) + 1, values.max(initial=0) + 1))
-    np.add.at(counts, (codes, values), 1)
-    counts = counts[counts.any(axis=1)]
+    counts = pd.crosstab(codes, values).to_numpy()
     if min(counts.shape) < 2 or counts.shape[1] == len(values):
         return _Test(name)
     test = stats.chi2_contingency(counts, correction=False)

@@ -1,8 +1,7 @@
 """Report pages: self-contained HTML files on fitted models.
 
-This package owns pages and interactive charts, also for the experiments; what the charts show is
-described in `plotting`. It does not import experiments or the command line. Bokeh and jinja2 are
-optional and imported when a page is written.
+This package owns pages, also those of the experiments, and interactive charts. It does not import
+experiments or the command line. Bokeh and jinja2 are optional and imported when a page is written.
 """
 
 from anchorview.report.fit_report import write_fit_report
