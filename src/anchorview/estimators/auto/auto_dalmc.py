@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -13,12 +13,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview._utils.param_constraints import (
-    N_CLUSTERS,
-    POSITIVE,
-    RANDOM_STATE,
-    VERBOSE,
-)
+from anchorview._utils.param_constraints import N_CLUSTERS, POSITIVE, RANDOM_STATE, VERBOSE
 from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import HasMethods, StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
@@ -56,6 +51,7 @@ from anchorview.views.row_source import Records, RowSource
 
 
 @fill_docstring
+@dataclass(eq=False, repr=False)
 class AutoDALMC(EmbeddingClusterer):
     r"""Cluster samples by all of their views, without settings to tune.
 
@@ -236,7 +232,7 @@ class AutoDALMC(EmbeddingClusterer):
     confidence_threshold_ = DOUBTFUL_CONFIDENCE
     _state_class = AutoDALMCState
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
         "budget": [StrOptions(set(BUDGETS))],
         "view_importance": [Mapping, None],
@@ -247,26 +243,15 @@ class AutoDALMC(EmbeddingClusterer):
         "verbose": VERBOSE,
     }
 
-    def __init__(
-        self,
-        n_clusters: int | Sequence[int] | None = None,
-        *,
-        budget: Budget = "default",
-        view_importance: ViewImportance = None,
-        preprocess: Preprocess = None,
-        batch_scale: bool = True,
-        memory_limit: float | str | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.budget = budget
-        self.view_importance = view_importance
-        self.preprocess = preprocess
-        self.batch_scale = batch_scale
-        self.memory_limit = memory_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int | Sequence[int] | None = None
+    _: KW_ONLY
+    budget: Budget = "default"
+    view_importance: ViewImportance = None
+    preprocess: Preprocess = None
+    batch_scale: bool = True
+    memory_limit: float | str | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
