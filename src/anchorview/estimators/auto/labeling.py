@@ -37,7 +37,7 @@ from anchorview.estimators.explanation import (
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.views.container import MultiViewData, container_with_views
 
-BLOCK_BYTES, MIN_BLOCK = 16 * 2**20, 256
+BLOCK_BYTES, MIN_BLOCK = 4 * 2**20, 256
 """Size of the rows that a thread labels at a time, and their minimum number."""
 
 RESULTS = ("labels", "confidence", "second_labels", "embedding")
