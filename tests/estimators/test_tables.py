@@ -128,6 +128,13 @@ def test_a_column_transformer_takes_the_table_as_it_is():
     assert "onehotencoder__plan_pro" in model._prepared.feature_names[0]
 
 
+def test_parameters_are_reachable():
+    model = DALMC(K, preprocess={"text": PCA(4), "customers": "table"})
+    assert model.get_params()["preprocess__text__n_components"] == 4
+    model.set_params(preprocess__text__n_components=2)
+    assert clone(model).preprocess["text"].n_components == 2
+
+
 def test_data_in_parts_need_partial_fit(tmp_path):
     views, _ = planted()
     np.save(tmp_path / "text.npy", views["text"].to_numpy())

@@ -2,10 +2,10 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -285,6 +285,46 @@ class EmbeddingClusterer(
     def preprocessing_(self) -> tuple[Any, ...] | None:
         """Fitted transformer of each view, or None; None if no view has one."""
         return None if self._prepared is None else self._prepared.steps
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep`, also those of transformers in `preprocess`.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Transformers of a view have names such as ``preprocess__text__max_features``.
+
+        Returns
+        -------
+        params : dict
+        """
+        params: dict[str, Any] = super().get_params(deep)
+        steps = self.preprocess if deep and isinstance(self.preprocess, Mapping) else {}
+        for view, step in steps.items():
+            if hasattr(step, "get_params"):
+                nested = step.get_params(deep).items()
+                params |= {f"preprocess__{view}__{name}": value for name, value in nested}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, also those of transformers in `preprocess`.
+
+        Parameters
+        ----------
+        **params
+            Names and values, as `get_params` returns them.
+
+        Returns
+        -------
+        self
+        """
+        steps = self.preprocess if isinstance(self.preprocess, Mapping) else {}
+        for view, step in steps.items():
+            start = f"preprocess__{view}__"
+            nested = [name for name in params if name.startswith(start)]
+            if nested and hasattr(step, "set_params"):
+                step.set_params(**{name.removeprefix(start): params.pop(name) for name in nested})
+        return super().set_params(**params)
 
     @property
     def _fitted_views(self) -> FittedViews:
