@@ -68,43 +68,33 @@ def _multiples(n_clusters: int) -> tuple[int, ...]:
     return n_clusters, 2 * n_clusters, 3 * n_clusters
 
 
+def _baseline(
+    name: str,
+    color: str,
+    grid: Mapping[str, GridValues],
+    n_clusters_by_default: tuple[str, ...] = (),
+) -> Method:
+    """Entry of a baseline whose class and module have the name that it has in tables."""
+    cls = name.replace("-", "")
+    path = f"compared.{cls.lower()}.{cls}"
+    return Method(name.lower(), path, name, color, grid, n_clusters_by_default)
+
+
 REGISTRY = (
-    Method("amgl", "compared.amgl.AMGL", "AMGL", "#4C86B8", {"n_neighbors": (5, 10, 15)}),
+    _baseline("AMGL", "#4C86B8", {"n_neighbors": (5, 10, 15)}),
     # With six or seven views, larger lambda_ are close to n_views ** -r.
-    Method(
-        "bmvc",
-        "compared.bmvc.BMVC",
-        "BMVC",
-        "#8F7A00",
-        {"code_length": (64, 128, 256), "lambda_": (1e-6, 1e-5)},
-    ),
-    Method(
-        "smvsc",
-        "compared.smvsc.SMVSC",
-        "SMVSC",
-        "#009E73",
-        {"n_anchors": _multiples},
-        ("n_anchors",),
-    ),
-    Method(
-        "opmc",
-        "compared.opmc.OPMC",
-        "OPMC",
-        "#AA4499",
-        {"scaling": ("rows", "features", "none")},
-        ("n_components",),
-    ),
-    Method("uomvsc", "compared.uomvsc.UOMVSC", "UOMVSC", "#A0526E", {"lambda_": (0.0, 0.5, 1.0)}),
-    Method("fpmvs-cag", "compared.fpmvscag.FPMVSCAG", "FPMVS-CAG", "#2A9D9D", {}),
-    Method(
-        "omsc",
-        "compared.omsc.OMSC",
+    _baseline("BMVC", "#8F7A00", {"code_length": (64, 128, 256), "lambda_": (1e-6, 1e-5)}),
+    _baseline("SMVSC", "#009E73", {"n_anchors": _multiples}, ("n_anchors",)),
+    _baseline("OPMC", "#AA4499", {"scaling": ("rows", "features", "none")}, ("n_components",)),
+    _baseline("UOMVSC", "#A0526E", {"lambda_": (0.0, 0.5, 1.0)}),
+    _baseline("FPMVS-CAG", "#2A9D9D", {}),
+    _baseline(
         "OMSC",
         "#7A6FBE",
         {"n_anchors": _multiples, "lambda_": (1.0, 0.1, 0.01, 0.001)},
         ("n_anchors",),
     ),
-    Method("awmvc", "compared.awmvc.AWMVC", "AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
+    _baseline("AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
     Method("concat-kmeans", "compared.concatenation.ConcatKMeans", "K-means", "#777777", {}),
     Method(
         "concat-spectral",
@@ -113,29 +103,14 @@ REGISTRY = (
         "#B08D57",
         {"n_neighbors": (5, 10, 15)},
     ),
-    Method(
-        "mvsc",
-        "compared.mvsc.MVSC",
+    _baseline(
         "MVSC",
         "#5B8C5A",
         {"r": (10**0.5, 5.0, 10**1.7), "weighting": ("similarity", "laplacian")},
     ),
-    Method(
-        "lmvsc",
-        "compared.lmvsc.LMVSC",
-        "LMVSC",
-        "#C27BA0",
-        {"alpha": (0.01, 1.0, 100.0), "n_anchors": (None, 100)},
-    ),
-    Method("sfmc", "compared.sfmc.SFMC", "SFMC", "#8A78A0", {}),
-    Method(
-        "eomsc-ca",
-        "compared.eomscca.EOMSCCA",
-        "EOMSC-CA",
-        "#3D6B8E",
-        {"n_anchors": _multiples},
-        ("n_anchors",),
-    ),
+    _baseline("LMVSC", "#C27BA0", {"alpha": (0.01, 1.0, 100.0), "n_anchors": (None, 100)}),
+    _baseline("SFMC", "#8A78A0", {}),
+    _baseline("EOMSC-CA", "#3D6B8E", {"n_anchors": _multiples}, ("n_anchors",)),
     Method(
         "concat-hdbscan",
         "compared.concatenation.ConcatHDBSCAN",
