@@ -1,7 +1,7 @@
 """Stage 4, embed: rows of the anchor graph for any sample, from the trace of the optimization."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -35,6 +35,7 @@ Pattern = tuple[int, ...]
 Map = npt.NDArray[np.floating[Any]]
 
 
+@dataclass(eq=False, repr=False)
 class Embedder:
     """Embeds samples with any pattern of available views, by the trace of an optimization.
 
@@ -42,18 +43,11 @@ class Embedder:
     side, to the embedding. `complete` says that every sample of the optimization had every view.
     """
 
-    def __init__(
-        self,
-        trace: Trace | None,
-        scalings: tuple[ViewScaling, ...],
-        complete: bool,
-        maps: dict[Pattern, Map] | None = None,
-    ) -> None:
-        self.trace = trace
-        self.scalings = scalings
-        self.complete = complete
-        self.maps = maps
-        self._cached_maps: dict[Pattern, Map] = {}
+    trace: Trace | None
+    scalings: tuple[ViewScaling, ...]
+    complete: bool
+    maps: dict[Pattern, Map] | None = None
+    _cached_maps: dict[Pattern, Map] = field(default_factory=dict, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cached_maps": {}}
