@@ -48,10 +48,6 @@ MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT = 32, 2
 OVERSAMPLING = 16
 """Number of further directions. They also tell how large what is left out can be."""
 
-LARGEST_LEFT_OUT = OVERSAMPLING - 1
-"""Position, in ascending order, of a squared singular value of further directions that is nearly
-as large as the largest one that is left out."""
-
 POWER_STEPS = 3
 """Number of steps by which the directions are found."""
 
@@ -280,7 +276,8 @@ def _judged(
     for p, squares in sums.spectra.items():
         total = sums.squared_norms[p]
         left_out[p] = max(0.0, 1 - float(squares.sum()) / total)
-        largest = float(squares[LARGEST_LEFT_OUT])
+        # The largest one that is left out is nearly that of the additional directions.
+        largest = float(squares[OVERSAMPLING - 1])
         bound = min(left_out[p], n_components[p] * SAFETY * largest / total)
         bounds.append((bound if unit_norm else bound * total) / importance[p])
     return Truncation(sums.widths, tuple(left_out), max(bounds) / 2, tolerance)
@@ -291,5 +288,5 @@ def _expected_bound(sums: _Sums, bound: float) -> float:
     ratios = [0.0]
     for squares in sums.spectra.values():
         half = (len(squares) - OVERSAMPLING) // 2
-        ratios.append(float(squares[LARGEST_LEFT_OUT]) / float(squares[-half]))
+        ratios.append(float(squares[OVERSAMPLING - 1]) / float(squares[-half]))
     return bound * max(ratios)
