@@ -104,7 +104,7 @@ class DiskSource(PartSource):
         least = min(step, len(self))
         require_memory(
             self._gram_memory + COPIES * workers() * least * self._row_bytes,
-            f"Reading {self!r}, of which {least} rows have to be read at a time,",
+            f"Reading the views, of which {least} rows have to be read at a time,",
             "Raise memory_limit, or store the views in smaller chunks with datasets.convert.",
             budget,
         )
@@ -275,7 +275,7 @@ def view_on_disk(view: Any) -> Any:
 def require_same_ids(views: Iterable[StoredView], rows: slice) -> None:
     """Raise if files with sample ids do not have the same ids in these rows."""
     with_ids = [(f"{view.path}", ids) for view in views if (ids := view.ids(rows)) is not None]
-    if problem := different_ids(with_ids, rows.start):
+    if with_ids and (problem := different_ids(with_ids, rows.start)):
         raise DataFileError(
             f"{problem}. Tables that are read in parts need the same samples in the same order; "
             "datasets.convert aligns them."
