@@ -439,8 +439,8 @@ def test_all_marks_of_missing_rows_are_combined(npz):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("data.txt", "unknown file type '.txt'. Save the views as .npz, .mat, .h5, .hdf5, .h5mu, "),
-        ("data", "unknown file type ''"),
+        ("data.txt", "no views that can be read. Save them as a .npz file, .mat file of MATLAB 7.3, "),
+        ("data", "no views that can be read"),
         ("data.csv", "into a folder"),
         ("data.PARQUET", "into a folder"),
         ("data.h5ad", "cannot be read as .h5ad"),

@@ -222,9 +222,9 @@ def test_refused_labels(tmp_path, labels, message):
 # Refused folders and tables.
 
 
-@pytest.mark.parametrize("files", [{}, {"labels_csv": "id,c\na,1\n"}], ids=["empty", "labels"])
-def test_folder_without_views(tmp_path, files):
-    assert "no views inside" in error_of(write(tmp_path, **files))
+def test_folder_without_views(tmp_path):
+    assert "no views that can be read" in error_of(write(tmp_path))
+    assert "no views inside" in error_of(write(tmp_path, labels_csv="id,c\na,1\n"))
 
 
 FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
@@ -467,6 +467,7 @@ def test_options_of_tables_for_other_formats(tmp_path):
     for option in ({"id_column": False}, {"header": False}, {"id_column": "a"}):
         for read in (read_views, open_views):
             message = error_of(tmp_path / "data.npz", lambda path, r=read, o=option: r(path, **o))
-            assert "is for folders of .csv, .tsv and .parquet files, not for a .npz file" in message
+            assert "is for folders of .csv, .tsv and .parquet files" in message
+            assert "not for a .npz file. Leave it out" in message
     write_frame(tmp_path / "t", "a", frame(X, list("abcde")), "parquet")
     assert "header=False is for CSV files" in both_readers(tmp_path / "t", tmp_path, header=False)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,6 @@ from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import (
-    DEFAULT_OPTIONS,
     ReadOptions,
     data_file_errors,
     require_free_memory,
@@ -162,10 +161,8 @@ def read_views(
     with data_file_errors(path):
         options = ReadOptions(labels, id_column, header, views, tuple(categorical), tuple(drop))
         entry = existing_format(path, options)
-        read = partial(_read_all_rows, entry) if entry.read is None else entry.read
-        file = read(path, options)
-        available = _availability(file, zero_rows_missing)
-        return replace(file, path=path, available=available)
+        file = (entry.read or partial(_read_all_rows, entry))(path, options)
+        return replace(file, path=path, available=_availability(file, zero_rows_missing))
 
 
 def open_views(
@@ -305,16 +302,6 @@ FORMATS = (
 )
 
 
-def _suffixes(kind: str) -> tuple[str, ...]:
-    every = (suffix for entry in FORMATS if entry.kind == kind for suffix in entry.suffixes)
-    return tuple(dict.fromkeys(every))
-
-
-FILE_SUFFIXES, STORE_SUFFIXES = _suffixes("file"), _suffixes("store")
-MEMBER_SUFFIXES = _suffixes("folder")
-"""Suffixes of files with one view, which are read as a folder."""
-
-
 def find_format(path: Path) -> Format | None:
     """Return the format of a path; None if it has none of the formats in the table."""
     return next((entry for entry in FORMATS if entry.matches(path)), None)
@@ -332,36 +319,20 @@ def existing_format(path: Path, options: ReadOptions) -> Format:
     if not path.is_dir():
         require_regular_file(path)
     entry = find_format(path)
-    if entry is not None:
-        _require_options(entry, options)
-        return entry
-    members = f"{', '.join(MEMBER_SUFFIXES[:-1])} or {MEMBER_SUFFIXES[-1]}"
-    if path.is_dir():
-        raise DataFileError(f"no views inside. Store each view in a {members} file of its own.")
-    if path.name.lower().endswith(MEMBER_SUFFIXES):
+    if entry is None:
         raise DataFileError(
-            "is a single view. Put one file per view into a folder, and give the folder."
+            f"no views that can be read. Save them as a {', '.join(f.name for f in FORMATS)}; a "
+            "folder has one file per view: put a single file into a folder, and give the folder."
         )
-    raise DataFileError(
-        f"unknown file type {path.suffix!r}. Save the views as "
-        f"{', '.join(FILE_SUFFIXES + STORE_SUFFIXES)}, or as a folder of {members} files."
-    )
-
-
-def _require_options(entry: Format, options: ReadOptions) -> None:
-    """Raise if a format does not have some of the options."""
-    for name in () if entry.by_id else ("id_column", "header", "categorical", "drop"):
-        value = getattr(options, name)
-        if value != getattr(DEFAULT_OPTIONS, name):
+    known = {"labels", "views"} if entry.selects else {"labels"}
+    for option in () if entry.by_id else fields(options):
+        value = getattr(options, option.name)
+        if option.name not in known and value != option.default:
             raise DataFileError(
-                f"{name}={value!r} is for folders of .csv, .tsv and .parquet files, not for a "
-                f"{entry.name}. Leave it out."
+                f"{option.name}={value!r} is for folders of .csv, .tsv and .parquet files (views= "
+                f"also for .h5ad and .h5mu files), not for a {entry.name}. Leave it out."
             )
-    if options.views is not None and not (entry.selects or entry.by_id):
-        raise DataFileError(
-            "views= selects matrices of .h5ad and .h5mu files and tables of folders, not of a "
-            f"{entry.name}. Leave it out."
-        )
+    return entry
 
 
 def _read_all_rows(entry: Format, path: Path, options: ReadOptions) -> ViewFile:

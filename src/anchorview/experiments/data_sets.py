@@ -14,7 +14,7 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.datasets import load_digits, make_multiview, paper_set, read_views
 from anchorview.datasets.file_contents import natural
 from anchorview.datasets.paper_sets import recognized
-from anchorview.datasets.reading import STORE_SUFFIXES, find_format
+from anchorview.datasets.reading import find_format
 from anchorview.views.container import MultiViewData, without_nan
 
 LabeledData = tuple[MultiViewData, Array]
@@ -126,7 +126,7 @@ def _paths_by_name(folder: Path) -> dict[str, Path]:
         if path.name.startswith(".") or find_format(path) is None:
             continue
         # The name of a folder may have a dot that does not start a suffix.
-        name = path.stem if path.is_file() or path.suffix.lower() in STORE_SUFFIXES else path.name
+        name = path.stem if path.is_file() or path.suffix.lower() == ".zarr" else path.name
         if name in paths:
             raise ValueError(
                 f"{folder}: {paths[name].name} and {path.name} would be data sets with the same "

@@ -5,36 +5,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.docstring_fragments import docstring_filler
 from anchorview.plotting.bar_displays import ClusterSizesDisplay, ViewAgreementDisplay
 from anchorview.plotting.curve_displays import ClusterNumberDisplay
 from anchorview.plotting.map_layout import map_layout
 from anchorview.plotting.sample_map_display import SampleMapDisplay
-from anchorview.scverse.results import clusters_of, results_of, series_of
+from anchorview.scverse.results import clusters_of, filled, results_of, series_of
 from anchorview.views.anndata_matrices import AnnotatedData
 
 __all__ = ["cluster_map", "number_of_clusters", "sizes", "views"]
 
-_filled = docstring_filler(
-    {
-        "results": """\
-data : MuData or AnnData
-    With results under `key`.
-key : str
-    Name of the results, such as "dalmc".""",
-        "cells": """\
-Examples
---------
->>> import anndata
->>> from anchorview import make_multiview
->>> from anchorview import scverse as av
->>> X, _ = make_multiview(90, n_clusters=3, random_state=0)
->>> cells = anndata.AnnData(X["view_0"])""",
-    }
-)
 
-
-@_filled
+@filled
 def cluster_map(
     data: AnnotatedData, key: str, *, color: str | None = None, **plot_kw: Any
 ) -> SampleMapDisplay:
@@ -69,7 +50,7 @@ def cluster_map(
     return SampleMapDisplay(points, color=color or "cluster").plot(**plot_kw)
 
 
-@_filled
+@filled
 def sizes(data: AnnotatedData, key: str, **plot_kw: Any) -> ClusterSizesDisplay:
     """Draw the sizes of the clusters and, if it is known, the mean confidence of their cells.
 
@@ -96,7 +77,7 @@ def sizes(data: AnnotatedData, key: str, **plot_kw: Any) -> ClusterSizesDisplay:
     return ClusterSizesDisplay(counts, confidence).plot(**plot_kw)
 
 
-@_filled
+@filled
 def views(data: AnnotatedData, key: str, **plot_kw: Any) -> ViewAgreementDisplay:
     """Draw the weights of the views and how well each agrees with the clusters.
 
@@ -123,7 +104,7 @@ def views(data: AnnotatedData, key: str, **plot_kw: Any) -> ViewAgreementDisplay
     return ViewAgreementDisplay(weights, agreement).plot(**plot_kw)
 
 
-@_filled
+@filled
 def number_of_clusters(data: AnnotatedData, key: str, **plot_kw: Any) -> ClusterNumberDisplay:
     """Draw the agreement for every number of clusters that :func:`tl.auto` has tried.
 

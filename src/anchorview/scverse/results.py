@@ -8,11 +8,39 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anchorview._utils.docstring_fragments import docstring_filler
 from anchorview._utils.typing import Array
 from anchorview.estimators.preparation import step_name
 from anchorview.inspection.labeled_parts import matched_rows, require_labels
 from anchorview.views.alignment import require_unique_ids
 from anchorview.views.anndata_matrices import AnnotatedData, require_mudata
+
+filled = docstring_filler(
+    {
+        "results": """\
+data : MuData or AnnData
+    With results under `key`.
+key : str
+    Name of the results, such as "dalmc".""",
+        "copy": """\
+copy : bool, default=False
+    Whether to write into a copy of `data`.""",
+        "returns": """\
+Returns
+-------
+data : MuData or AnnData
+    The copy; None if ``copy=False``.""",
+        "cells": """\
+Examples
+--------
+>>> import anndata
+>>> from anchorview import make_multiview
+>>> from anchorview import scverse as av
+>>> X, _ = make_multiview(90, n_clusters=3, separation=8, random_state=0)
+>>> cells = anndata.AnnData(X["view_0"], obsm={"protein": X["view_1"]})""",
+    }
+)
+"""Fills in what docstrings of ``tl`` and ``pl`` share."""
 
 
 def write_results(

@@ -21,6 +21,7 @@ from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import marker_table
 from anchorview.scverse.results import (
     clusters_of,
+    filled,
     require_writable_object,
     results_of,
     write_results,
@@ -43,6 +44,7 @@ PSEUDO_COUNT = 1e-9
 """Added to both means before their ratio is taken, as scanpy does."""
 
 
+@filled
 def dalmc(
     data: Data,
     n_clusters: int = 8,
@@ -85,26 +87,16 @@ def dalmc(
         Name of the entries.
     random_state : int, default=0
         Seed.
-    copy : bool, default=False
-        Whether to write into a copy of `data`.
+    %(copy)s
     **params : dict
         Other parameters of :class:`~anchorview.DALMC`, such as ``preprocess``.
 
-    Returns
-    -------
-    data : MuData or AnnData
-        The copy; None if ``copy=False``.
+    %(returns)s
 
-    Examples
-    --------
-    >>> import anndata
-    >>> from anchorview import make_multiview
-    >>> from anchorview import scverse as av
-    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
-    >>> cells = anndata.AnnData(X["view_0"], obsm={"protein": X["view_1"]})
+    %(cells)s
     >>> av.tl.dalmc(cells, 3, views={"rna": "X", "protein": "obsm:protein"})
     >>> cells.obs["dalmc"].cat.categories.tolist(), cells.obsm["X_dalmc"].shape
-    (['0', '1', '2'], (60, 3))
+    (['0', '1', '2'], (90, 3))
     """
     data = _object_to_write(data, key_added, copy)
     model = DALMC(n_clusters, random_state=random_state, **params)
@@ -113,6 +105,7 @@ def dalmc(
     return data if copy else None
 
 
+@filled
 def auto(
     data: Data,
     n_clusters: int | Sequence[int] | None = None,
@@ -147,18 +140,9 @@ def auto(
     **params : dict
         Other parameters of :class:`~anchorview.AutoDALMC`, such as ``budget`` and ``preprocess``.
 
-    Returns
-    -------
-    data : MuData or AnnData
-        The copy; None if ``copy=False``.
+    %(returns)s
 
-    Examples
-    --------
-    >>> import anndata
-    >>> from anchorview import make_multiview
-    >>> from anchorview import scverse as av
-    >>> X, _ = make_multiview(90, n_clusters=3, separation=8, random_state=0)
-    >>> cells = anndata.AnnData(X["view_0"], obsm={"protein": X["view_1"]})
+    %(cells)s
     >>> views = {"rna": "X", "protein": "obsm:protein"}
     >>> av.tl.auto(cells, 3, views=views, budget="fast")
     >>> bool((cells.obs["auto_dalmc_confidence"] > 0.5).all())
@@ -171,6 +155,7 @@ def auto(
     return data if copy else None
 
 
+@filled
 def markers(
     data: Data,
     key: str,
@@ -203,21 +188,11 @@ def markers(
         Number of features per cluster to write; if None, all.
     key_added : str, default="rank_genes_groups"
         Name of the entries.
-    copy : bool, default=False
-        Whether to write into a copy of `data`.
+    %(copy)s
 
-    Returns
-    -------
-    data : MuData or AnnData
-        The copy; None if ``copy=False``.
+    %(returns)s
 
-    Examples
-    --------
-    >>> import anndata
-    >>> from anchorview import make_multiview
-    >>> from anchorview import scverse as av
-    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
-    >>> cells = anndata.AnnData(X["view_0"])
+    %(cells)s
     >>> av.tl.dalmc(cells, 3)
     >>> av.tl.markers(cells, "dalmc", n_features=5)
     >>> cells.uns["rank_genes_groups"]["names"].dtype.names
