@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -85,8 +85,8 @@ class Feature(NamedTuple):
     """A number, date or level."""
 
 
-class TableMoments(NamedTuple):
-    """Moments of the numbers and dates of a table, and counts of the levels of its categories."""
+class ViewMoments(NamedTuple):
+    """Moments of the numbers and dates of a view, and counts of the levels of its categories."""
 
     numbers: Moments
     """Of all columns; nothing is counted in categories."""
@@ -97,14 +97,16 @@ class TableMoments(NamedTuple):
     texts: frozenset[int] = frozenset()
     """Positions of columns with texts, which may have too many values to be categories."""
 
-    def merged(self, other: "TableMoments") -> "TableMoments":
+    def merged(self, other: "ViewMoments") -> "ViewMoments":
         """Moments of both samples together."""
         dates, texts = self.dates | other.dates, self.texts | other.texts
         levels = _added_up([self.levels, other.levels], texts)
-        return TableMoments(self.numbers.merged(other.numbers), levels, dates, texts)
+        return ViewMoments(self.numbers.merged(other.numbers), levels, dates, texts)
 
-    def features(self, names: Sequence[str]) -> tuple[Moments, list[Feature]]:
+    def features(self, given_names: FeatureNames | None) -> tuple[Moments, list[Feature]]:
         """Moments of numbers, dates and levels in the order of the columns, and what they are."""
+        width = self.numbers.counts.shape[1]
+        names = list(map(str, range(width))) if given_names is None else list(given_names)
         n_levels = Counter(self.levels.index.get_level_values(0))
         crowded = {j for j in self.texts if n_levels[j] > MAX_LEVELS}
         levels = self.levels[~self.levels.index.isin(crowded, level=0)]
@@ -112,30 +114,22 @@ class TableMoments(NamedTuple):
         known = levels.groupby(level=0).transform("sum").T.to_numpy(np.float64)
         share = np.divide(counts, known, out=np.zeros_like(known), where=known > 0)
         indicators = Moments(known, share, (known - counts) * share, counts)
-        others = [j for j in range(len(names)) if not n_levels[j]]
-        joined = zip(self.numbers, indicators, strict=True)
+        others = [j for j in range(width) if not n_levels[j]]
         kinds = {j: "date" if j in self.dates else "number" for j in others}
         features = [Feature(names[j], names[j], kinds[j]) for j in others]
+        if not n_levels:
+            return self.numbers, features
         features += [Feature(f"{names[j]}={level}", names[j], "level") for j, level in levels.index]
         order = np.argsort([*others, *levels.index.get_level_values(0)], kind="stable")
+        joined = zip(self.numbers, indicators, strict=True)
         moments = Moments(*(np.hstack([a[:, others], b])[:, order] for a, b in joined))
         return moments, [features[i] for i in order]
 
 
-ViewMoments = Moments | TableMoments
-
-
-def features_of(moments: ViewMoments, names: FeatureNames | None) -> tuple[Moments, list[Feature]]:
-    """Moments of the features of a view, and what these are."""
-    width = (moments.numbers if isinstance(moments, TableMoments) else moments).counts.shape[1]
-    texts = [str(j) for j in range(width)] if names is None else list(names)
-    if isinstance(moments, TableMoments):
-        return moments.features(texts)
-    return moments, [Feature(name, name) for name in texts]
-
-
 def _added_up(levels: Sequence[pd.DataFrame], texts: Collection[int]) -> pd.DataFrame:
     """Sums of the counts of levels; of a text, not more levels than show that it has too many."""
+    if not any(map(len, levels)):
+        return levels[0]
     counts = pd.concat(levels).groupby(level=[0, 1]).sum()
     position = counts.groupby(level=0).cumcount().to_numpy()
     return counts[(position <= MAX_LEVELS) | ~counts.index.isin(texts, level=0)]
@@ -143,20 +137,7 @@ def _added_up(levels: Sequence[pd.DataFrame], texts: Collection[int]) -> pd.Data
 
 def merge_views(a: Sequence[ViewMoments], b: Sequence[ViewMoments]) -> list[ViewMoments]:
     """Merge the moments of each view."""
-    merged: list[ViewMoments] = []
-    for one, other in zip(a, b, strict=True):
-        if isinstance(one, Moments) and isinstance(other, Moments):
-            merged.append(one.merged(other))
-        else:
-            # A part of a table may have nothing but numbers.
-            tables = (m if isinstance(m, TableMoments) else _of_numbers(m) for m in (one, other))
-            merged.append(TableMoments.merged(*tables))
-    return merged
-
-
-def _of_numbers(moments: Moments) -> TableMoments:
-    index = pd.MultiIndex.from_arrays([np.array([], np.intp), np.array([], object)])
-    return TableMoments(moments, pd.DataFrame(np.zeros((0, len(moments.counts)), np.intp), index))
+    return [one.merged(other) for one, other in zip(a, b, strict=True)]
 
 
 def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[ViewMoments]:
@@ -164,36 +145,33 @@ def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Vi
     moments: list[ViewMoments] = []
     for p, view in enumerate(part.views):
         numbers = _view_moments(n_clusters, part, p, labels)
-        is_table = isinstance(view, TableView) and not view.is_numeric
         has = True if part.available is None else part.available[:, p]
-        moments.append(_table_moments(numbers, view, has, labels) if is_table else numbers)
+        is_table = isinstance(view, TableView) and not view.is_numeric
+        kinds = view.kinds if is_table else ()
+        counted = [pd.DataFrame(np.zeros((0, n_clusters), np.intp), _index_of_levels(0, []))]
+        for j, kind in enumerate(kinds):
+            codes, levels = coded_column(view.frame.iloc[:, j], kind)
+            if levels is None:
+                continue
+            known = ~np.isnan(codes) & has
+            if kind == "text":
+                levels = levels[: MAX_LEVELS + 1]
+                known &= codes < len(levels)
+            cells = codes[known].astype(np.intp) * n_clusters + labels[known]
+            counts = _counts(cells, (len(levels), n_clusters))
+            occurs = np.asarray(counts.any(axis=1))
+            counted.append(pd.DataFrame(counts, _index_of_levels(j, levels.tolist()))[occurs])
+        dates, texts = (
+            frozenset(j for j, kind in enumerate(kinds) if kind == wanted)
+            for wanted in ("date", "text")
+        )
+        moments.append(ViewMoments(numbers, _added_up(counted, texts), dates, texts))
     return moments
 
 
-def _table_moments(
-    numbers: Moments, table: TableView, has: Array | bool, labels: Array
-) -> TableMoments:
-    counted = [_of_numbers(numbers).levels]
-    n_clusters = len(numbers.counts)
-    for j, kind in enumerate(table.kinds):
-        codes, levels = coded_column(table.frame.iloc[:, j], kind)
-        if levels is None:
-            continue
-        known = ~np.isnan(codes) & has
-        if kind == "text":
-            levels = levels[: MAX_LEVELS + 1]
-            known &= codes < len(levels)
-        cells = codes[known].astype(np.intp) * n_clusters + labels[known]
-        counts = _counts(cells, (len(levels), n_clusters))
-        occurs = np.asarray(counts.any(axis=1))
-        names = np.array([str(level) for level in levels.tolist()], object)
-        index = pd.MultiIndex.from_arrays([np.full(len(names), j), names])
-        counted.append(pd.DataFrame(counts, index)[occurs])
-    dates, texts = (
-        frozenset(j for j, kind in enumerate(table.kinds) if kind == wanted)
-        for wanted in ("date", "text")
-    )
-    return TableMoments(numbers, _added_up(counted, texts), dates, texts)
+def _index_of_levels(column: int, levels: list[Any]) -> pd.MultiIndex:
+    names = np.array([str(level) for level in levels], object)
+    return pd.MultiIndex.from_arrays([np.full(len(names), column), names])
 
 
 def _view_moments(n_clusters: int, part: MultiViewData, p: int, labels: Array) -> Moments:

@@ -15,7 +15,6 @@ from anchorview.inspection.cluster_moments import (
     Feature,
     Moments,
     ViewMoments,
-    features_of,
     merge_views,
     part_moments,
 )
@@ -122,7 +121,7 @@ def marker_table(
 ) -> pd.DataFrame:
     """Table of :func:`cluster_markers`, from the moments of each view."""
     names = labeled.feature_names
-    flat = [features_of(view, names[p]) for p, view in enumerate(moments)]
+    flat = [view.features(names[p]) for p, view in enumerate(moments)]
     has_samples = np.any([view.counts.any(axis=1) for view, _ in flat], axis=0)
     clusters = labeled.clusters[has_samples]
     if len(clusters) == 1:

@@ -8,12 +8,7 @@ import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import Explanation, Located
-from anchorview.inspection.cluster_moments import (
-    TableMoments,
-    ViewMoments,
-    merge_views,
-    part_moments,
-)
+from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
 from anchorview.inspection.markers import leading_markers, marker_table, shares_text
 from anchorview.inspection.typical_samples import Keep, Samples, require_positive
@@ -237,7 +232,7 @@ def _table(
     samples = labeled.sample_index[medoids.positions]
     markers: dict[Any, list[str]] = {}
     if np.count_nonzero(sums.distances.sizes) > 1:
-        n_levels = sum(len(m.levels) for m in sums.moments if isinstance(m, TableMoments))
+        n_levels = sum(len(view.levels) for view in sums.moments)
         table = marker_table(labeled, sums.moments, n_features + n_levels)
         table = leading_markers(table, n_features, ["cluster"])
         for row in table.to_dict("records"):

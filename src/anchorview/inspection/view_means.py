@@ -120,7 +120,8 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
         return labeled.explanation
     n_clusters, source = len(labeled.clusters), labeled.source
     preparation = fit_preparation(source, None) if source.table_views else None
-    moments = labeled.reduce(partial(_moments, n_clusters, preparation), merge_views, "means")
+    work = partial(_moments, n_clusters, preparation)
+    moments = [view.numbers for view in labeled.reduce(work, merge_views, "means")]
     means, factors, squares = [], [], []
     sizes = np.max([view.counts.max(axis=1) for view in moments], axis=0)
     for p, view in enumerate(moments):
