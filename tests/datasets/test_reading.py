@@ -439,7 +439,7 @@ def test_all_marks_of_missing_rows_are_combined(npz):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("data.txt", "no views that can be read. Save them as a .npz file, .mat file of MATLAB 7.3, "),
+        ("data.txt", "no views that can be read. Save them as a .npz file, .mat file of"),
         ("data", "no views that can be read"),
         ("data.csv", "into a folder"),
         ("data.PARQUET", "into a folder"),
