@@ -53,9 +53,6 @@ def required(views, n_clusters, random_state, alpha): pass
 def in_place(views, n_clusters, random_state):
     next(iter(views.values()))[:] = 0
 
-def emptied(views, n_clusters, random_state):
-    return np.zeros(len(views.popitem()[1]), int)
-
 def in_place_and_good(views, n_clusters, random_state):
     labels = concatenation(views, n_clusters, random_state)
     views["view_1"] += 1
@@ -99,18 +96,17 @@ def test_methods_that_fulfil_the_contract(name):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("none:MVC", "cannot be imported .*No module named 'none'.*Write module:Class"),
-        ("broken:broken", "cannot be imported .*SyntaxError"),
-        ("mine:Absent", "cannot be imported .*no attribute 'Absent'"),
-        ("mine:constant", "neither a class nor a function, but 3"),
-        ("mine:NoFit", "has neither fit_predict nor fit"),
-        ("mine:NoLabels", "does not set labels_"),
-        ("mine:no_seed", "no parameter 'random_state', only n_clusters"),
-        ("mine:required", "parameter 'alpha' needs a default value"),
+        ("none:MVC", "cannot be used .*No module named 'none'.*Write module:Class"),
+        ("broken:broken", "cannot be used .*SyntaxError"),
+        ("mine:Absent", "cannot be used .*no attribute 'Absent'"),
+        ("mine:constant", "cannot be used .*3 is not a callable object"),
+        ("mine:NoFit", "failed .*no attribute 'fit'"),
+        ("mine:NoLabels", "failed .*no attribute 'labels_'"),
+        ("mine:no_seed", "cannot be used .*'random_state'"),
+        ("mine:required", "cannot be used .*'alpha'.*defaults for all other parameters"),
         ("mine:in_place_and_good", "changes its input, the array 'view_1'"),
-        ("mine:emptied", "changes the dict of views"),
-        ("mine:too_few", r"labels of shape \(3,\) for 90 samples"),
-        ("mine:fractions", "labels of type float64, not integers"),
+        ("mine:too_few", r"labels of shape \(3,\) .* for 90 samples"),
+        ("mine:fractions", "type float64 .*return one integer per sample"),
         ("mine:from_list", "failed on a dict of .* arrays with 90 samples .*KeyError: 0"),
     ],
 )
@@ -152,8 +148,8 @@ def test_grids_and_columns_of_own_methods():
         ("concatenation (oracle)", "oracle", {}),
         ("concatenation (oracle)", "oracle", {"power": 2.0}),
     ]
-    for grid, message in (({"q": [1]}, "no such parameter"), ({"power": [[1]]}, "neither a num")):
-        with pytest.raises(ValueError, match=rf"grids\.{name}\.\w+: .*{message}"):
+    for grid, message in (({"q": [1]}, "not a parameter"), ({"power": [[1]]}, "neither a num")):
+        with pytest.raises(ValueError, match=rf"grids\.{name}\.\w+.*{message}"):
             ExperimentPlan(methods=(name,), grids={name: grid})
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
-from inspect import Parameter, isclass, signature
+from inspect import isclass, signature
 from pathlib import Path
 from typing import Any, Self
 
@@ -56,71 +56,48 @@ class OwnMethod:
     def fit(self, data: MultiViewData) -> Self:
         """Cluster the views, which are passed as a dict of arrays or sparse matrices."""
         views = dict(zip(data.names, data.views, strict=True))
-        labels = np.asarray(self._labels(views))
-        if labels.shape != (len(data),):
+        if isclass(self.target):
+            model: Any = self.target(**self.settings)
+            if hasattr(model, "fit_predict"):
+                found = model.fit_predict(views)
+            else:
+                model.fit(views)
+                found = model.labels_
+        else:
+            found = self.target(views, **self.settings)
+        labels = np.asarray(found)
+        if labels.shape != (len(data),) or labels.dtype.kind not in "iu":
             raise ValueError(
-                f"{self.name} returned labels of shape {labels.shape} for {len(data)} samples; "
-                "return one label per sample"
+                f"{self.name} returned labels of shape {labels.shape} and type {labels.dtype} for "
+                f"{len(data)} samples; return one integer per sample"
             )
-        if labels.dtype.kind not in "iu":
-            raise ValueError(f"{self.name} returned labels of type {labels.dtype}, not integers")
-        if list(views) != list(data.names):
-            raise ValueError(f"{self.name} changes the dict of views; copy it before")
         self.labels_ = labels.astype(np.int32)
         return self
-
-    def _labels(self, views: dict[str, Any]) -> Any:
-        if not isclass(self.target):
-            return self.target(views, **self.settings)
-        model: Any = self.target(**self.settings)
-        if hasattr(model, "fit_predict"):
-            return model.fit_predict(views)
-        model.fit(views)
-        if not hasattr(model, "labels_"):
-            raise ValueError(f"fit of {self.name} does not set labels_; it has no fit_predict")
-        return model.labels_
 
 
 @cache
 def imported(name: str) -> Any:
-    """Import the class or function ``module:name``, and check what it takes."""
+    """Import the class or function ``module:name``, and check that jobs can call it."""
     module, _, attribute = name.partition(":")
     try:
         target = getattr(import_module(module), attribute)
+        views = [] if isclass(target) else ["views"]
+        signature(target).bind(*views, n_clusters=2, random_state=0)
     except Exception as error:
         raise ValueError(
-            f"Method {name!r} cannot be imported ({type(error).__name__}: {one_line(error)}). "
-            "Write module:Class or module:function, with the module in the current folder or "
-            "installed."
+            f"Method {name!r} cannot be used ({type(error).__name__}: {one_line(error)}). Write "
+            "module:Class or module:function, with the module in the current folder or installed; "
+            "it takes n_clusters and random_state, and has defaults for all other parameters."
         ) from error
-    if not callable(target):
-        raise ValueError(f"Method {name!r} is neither a class nor a function, but {target!r}.")
-    if isclass(target) and not any(hasattr(target, each) for each in ("fit_predict", "fit")):
-        raise ValueError(f"Method {name!r} has neither fit_predict nor fit, which sets labels_.")
-    taken = parameters(target)
-    for needed in SET_BY_JOBS[:2]:
-        if needed not in taken:
-            raise ValueError(
-                f"Method {name!r} has no parameter {needed!r}, only {', '.join(taken) or 'none'}. "
-                "Add it, even if it is not used."
-            )
-    for each in taken.values():
-        is_variadic = each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        if each.default is Parameter.empty and each.name not in SET_BY_JOBS and not is_variadic:
-            raise ValueError(f"Method {name!r}: parameter {each.name!r} needs a default value.")
     return target
-
-
-def parameters(target: Any) -> dict[str, Parameter]:
-    """Parameters of a class, or of a function without the views."""
-    found = list(signature(target).parameters.values())
-    return {each.name: each for each in found[0 if isclass(target) else 1 :]}
 
 
 def default_settings(name: str) -> dict[str, Any]:
     """Default values of the parameters of a method."""
     target = imported(name) if is_own(name) else method_class(name)
-    return {each.name: each.default for each in parameters(target).values()}
+    taken = list(signature(target).parameters.values())
+    # The first parameter of a function is the views.
+    return {each.name: each.default for each in taken[0 if isclass(target) else 1 :]}
 
 
 @cache
@@ -144,12 +121,12 @@ def check_method(name: str) -> Iterator[str]:
     Raises a ValueError for what no experiment can run with, and yields warnings.
     """
     views, _ = make_multiview(CHECKED_SAMPLES, n_clusters=CHECKED_CLUSTERS, random_state=0)
-    imported(name)
     found = []
     for _ in range(2):
         data = MultiViewData({key: view.copy() for key, view in views.items()})
+        model = OwnMethod(name, CHECKED_CLUSTERS, random_state=0)
         try:
-            model = OwnMethod(name, CHECKED_CLUSTERS, random_state=0).fit(data)
+            model.fit(data)
         except Exception as error:
             raise ValueError(
                 f"Method {name!r} failed on a dict of {len(views)} arrays with {CHECKED_SAMPLES} "

@@ -181,19 +181,17 @@ def _require_valid_grid(method: Any, grid: Any) -> None:
     """Raise unless the method has these parameters and accepts each of these values."""
     if method == "auto" or not isinstance(method, str):
         raise ValueError(f"grids: {method!r} has no grid; it selects its settings itself.")
-    defaults = default_settings(method)
+    settable = [name for name in default_settings(method) if name not in SET_BY_JOBS]
     if not isinstance(grid, Mapping) or not grid:
         raise ValueError(
             f"grids.{method} must be a mapping of settings to lists of values; got {grid!r}."
         )
     for name, values in grid.items():
         key = f"grids.{method}.{name}"
-        if name in SET_BY_JOBS:
-            raise ValueError(f"{key} is set from the data set, the seed and the options.")
         if not isinstance(values, list | tuple) or not values or None in values:
             raise ValueError(f"{key} must be a list of values; got {values!r}.")
-        if name not in defaults:
-            raise ValueError(f"{key}: no such parameter; there are {', '.join(defaults)}.")
+        if name not in settable:
+            raise ValueError(f"{key} is not a parameter to choose: {', '.join(settable)}.")
         for value in values:
             try:
                 if not is_own(method):
