@@ -335,15 +335,17 @@ def test_csv_of_all_tables_can_be_read(odd_tables):
 
 
 def test_order_table_has_the_change_from_shuffled_to_sorted_rows():
-    book = Book("digits", "leaves")
-    for data, by_class in (("digits", 0.9), ("leaves", 0.7)):
+    book = Book("digits", "leaves", "partial")
+    # AMGL does not accept the missing views of the third.
+    for data, by_class in (("digits", 0.9), ("leaves", 0.7), ("partial", 0.8)):
         book.add("DALMC, sorted rows", done(around(by_class)), data, suite="order")
         book.add("DALMC, shuffled rows", done(around(0.6)), data, suite="order")
-        book.add("AMGL, sorted rows", done([0.5]), data, suite="order")
-        book.add("AMGL, shuffled rows", Result("time", "slow"), data, suite="order")
+        if data != "partial":
+            book.add("AMGL, sorted rows", done([0.5]), data, suite="order")
+            book.add("AMGL, shuffled rows", Result("time", "slow"), data, suite="order")
     assert texts_of(table_of(book, "order")) == [
-        ["DALMC", "80.00", "+20.00", "2", "0", "+30.00 ± 0.18", "+10.00 ± 0.18"],
-        ["AMGL", "", "", "0", "0", "-", "-"],
+        ["DALMC", "80.00", "+20.00", "3", "0", "+30.00 ± 0.18", "+10.00 ± 0.18", "+20.00 ± 0.18"],
+        ["AMGL", "", "", "0", "0", "-", "-", "-"],
     ]
 
 

@@ -18,7 +18,7 @@ from anchorview.experiments.plan import (
     SUITES,
     ExperimentPlan,
 )
-from anchorview.experiments.suites import canonical_settings, entries, oracle_grid
+from anchorview.experiments.suites import canonical_settings, entries
 from helpers.installed import INSTALLED
 
 COMPLETE = DataSet("complete", None, 300, 5, (20, 10, 8, 6), "0")
@@ -199,4 +199,6 @@ def test_settings_equal_to_the_defaults_are_left_out(method, n_clusters, setting
 
 
 def test_settings_with_the_same_effect_are_tried_once():
-    assert oracle_grid("dalmc", 5, {"beta": [1, 1.0, 0.1]}) == [{"beta": 1.0}, {}]
+    grids = {"dalmc": {"beta": [1, 1.0, 0.1]}}
+    found = suite_entries("compare", methods=("dalmc",), modes=("oracle",), grids=grids)
+    assert [dict(entry.job.settings) for entry in found] == [{"beta": 1.0}, {}]

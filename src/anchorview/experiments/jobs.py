@@ -8,16 +8,16 @@ import json
 import platform
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, Self, get_args
 
 import psutil
-import scipy.linalg  # noqa: F401
+import scipy.linalg  # noqa: F401 - loads a BLAS library, so that threadpoolctl sees it
 from threadpoolctl import threadpool_info
 
 import anchorview
@@ -125,18 +125,11 @@ def canonical_json(content: Any) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-# Loads a BLAS library, so that threadpoolctl sees it.
-
-
-Value = TypeVar("Value")
-
 APPLICATION_ID = 0x416E5669
 """Identifies the file as a result store in the header of SQLite files."""
 
 VERSION = 2
 """Version of the schema."""
-
-EXPECTED = [APPLICATION_ID, VERSION, "ok"]
 
 SCHEMA = """
     CREATE TABLE results (
@@ -187,24 +180,24 @@ class Store:
 
     def results(self) -> dict[str, Result]:
         """All results by key, in the order in which they were added."""
-        return self._parsed("result", Result.from_json)
+        return {key: result for key, (result, _) in self._rows().items()}
 
     def environments(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         """Distinct environments of the results with these keys, in the order of their addition."""
         wanted = set(keys)
-        by_key = self._parsed("environment", dict)
-        distinct = {canonical_json(each): each for key, each in by_key.items() if key in wanted}
-        return list(distinct.values())
+        found = [each for key, (_, each) in self._rows().items() if key in wanted]
+        return list({canonical_json(each): each for each in found}.values())
 
-    def _parsed(self, column: str, parse: Callable[[Any], Value]) -> dict[str, Value]:
-        """Contents of a column by key; a DataFileError names a row that is damaged."""
-        query = f"SELECT rowid, key, {column} FROM results ORDER BY rowid"
+    def _rows(self) -> dict[str, tuple[Result, dict[str, Any]]]:
+        """Results and environments by key; a DataFileError names a row that is damaged."""
+        query = "SELECT rowid, key, result, environment FROM results ORDER BY rowid"
         with self._errors_explained():
             rows = self._database.execute(query).fetchall()
         contents = {}
-        for row, key, text in rows:
+        for row, key, *texts in rows:
             try:
-                contents[key] = parse(json.loads(text))
+                result, where = map(json.loads, texts)
+                contents[key] = Result.from_json(result), dict(where)
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 delete = f"DELETE FROM results WHERE rowid = {row}"
                 raise DataFileError(
@@ -223,8 +216,8 @@ class Store:
             execute(f"PRAGMA user_version = {VERSION}")
             execute(SCHEMA)
         execute("COMMIT")
-        pragmas = ("application_id", "user_version", "quick_check")
-        if [execute(f"PRAGMA {each}").fetchone()[0] for each in pragmas] != EXPECTED:
+        expected = {"application_id": APPLICATION_ID, "user_version": VERSION, "quick_check": "ok"}
+        if any(execute(f"PRAGMA {each}").fetchone()[0] != expected[each] for each in expected):
             raise sqlite3.DatabaseError("it is damaged, or of another program or version")
 
     @contextmanager

@@ -1,7 +1,7 @@
 """Suites: the jobs that make up the tables and figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -36,6 +36,7 @@ MAX_AUTO_RUNS = 4
 """Maximum number of runs of AutoDALMC per fraction of missing entries: those of one fit."""
 
 Settings = Mapping[str, SettingValue]
+Grid = Mapping[str, GridValues | Sequence[SettingValue]]
 
 
 @dataclass(frozen=True)
@@ -154,10 +155,9 @@ class _Rows:
             yield f"{name}={value}", "default", None, self._job("dalmc", {name: value})
 
     def order(self) -> Iterator[_Row]:
-        rows = [self._defaults(order=order) for order in ROW_ORDERS]
-        for pair in zip(*rows, strict=True):
-            for order, (column, mode, point, job) in zip(ROW_ORDERS, pair, strict=True):
-                yield order_column(column, order), mode, point, job
+        for column, mode, point, job in self._defaults():
+            for order in ROW_ORDERS:
+                yield order_column(column, order), mode, point, replace(job, order=order)
 
     def _defaults(self, **others: Any) -> Iterator[_Row]:
         """Rows of the methods with default settings."""
@@ -165,8 +165,17 @@ class _Rows:
             mode = "auto" if method == "auto" else "default"
             yield find_method(method).display_name, mode, None, self._job(method, **others)
 
-    def _grid(self, method: str) -> list[dict[str, SettingValue]]:
-        return oracle_grid(method, self.data.n_clusters, self.plan.grids.get(method))
+    def _grid(self, method: str) -> Iterator[Settings]:
+        """Yield the settings from which the oracle selects the best by the true classes.
+
+        These are all combinations of the values in a grid, by default that of the registry
+        :mod:`anchorview.estimators.methods`. The maximum over a larger grid is higher by chance
+        alone: methods with grids of different sizes are not compared on equal terms.
+        """
+        grid: Grid = self.plan.grids.get(method) or find_method(method).grid or {}
+        values = [each(self.data.n_clusters) if callable(each) else each for each in grid.values()]
+        for combination in product(*values):
+            yield dict(zip(grid, combination, strict=True))
 
     def _job(self, method: str, settings: Settings | None = None, **others: Any) -> Job:
         settings = canonical_settings(method, self.data.n_clusters, settings or {})
@@ -177,29 +186,6 @@ class _Rows:
 def order_column(column: str, order: RowOrder) -> str:
     """Name of a column of the suite order."""
     return f"{column}, {order} rows"
-
-
-def oracle_grid(
-    method: str,
-    n_clusters: int,
-    grid: Mapping[str, GridValues | Sequence[SettingValue]] | None = None,
-) -> list[dict[str, SettingValue]]:
-    """Settings from which the oracle selects the best by the true classes.
-
-    These are all combinations of the values in a grid, by default that of the registry
-    :mod:`anchorview.estimators.methods`, in canonical form and without duplicates. The maximum over
-    a larger grid is higher by chance alone: methods with grids of different sizes are not compared
-    on equal terms.
-    """
-    grid = (find_method(method).grid or {}) if grid is None else grid
-    values = [each(n_clusters) if callable(each) else each for each in grid.values()]
-    combinations: list[dict[str, SettingValue]] = []
-    for combination in product(*values):
-        chosen = dict(zip(grid, combination, strict=True))
-        settings = canonical_settings(method, n_clusters, chosen)
-        if settings not in combinations:
-            combinations.append(settings)
-    return combinations
 
 
 def canonical_settings(method: str, n_clusters: int, settings: Settings) -> dict[str, SettingValue]:

@@ -1,7 +1,6 @@
 """Tables of the paper, and of the numbers in its figures, from evaluated results."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -60,100 +59,13 @@ SIGNIFICANCE_NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class MeasuredTable:
-    """What a table of measured quantities has."""
-
-    name: str
-    title: str
-    caption: str
-    quantities: Sequence[str]
-    rows: Sequence[str] = ("data",)
-    """What names a row; if it is not the data set but a point, each data set has its own table."""
-    columns: Sequence[str] = ("mode", "column")
-    digits: int = 2
-
-
-def _score_tables(suite: str, compared: str, note: str, *numbers: str) -> Iterator[MeasuredTable]:
-    """Yield Tables II-V or VI-IX, one per metric."""
-    caption = f"{RUNS_NOTE}. {note}{COLUMNS_NOTE} {SIGNIFICANCE_NOTE}"
-    places = [*(f"table {number} of the paper" for number in numbers), "not in the paper"]
-    for metric, place in zip(METRICS, places, strict=True):
-        title = f"{metric} of the {compared} ({place})"
-        yield MeasuredTable(f"{suite}-{metric.lower()}", title, caption, [metric])
-
-
-def _parameter_table(suite: str, parameter: str) -> MeasuredTable:
-    """Numbers of figures 2-3 or 4-5. All columns are of DALMC."""
-    title = f"Scores of DALMC against {parameter}"
-    caption = f"{RUNS_NOTE}; all other settings are the defaults."
-    return MeasuredTable(suite, title, caption, METRICS, [suite], ["metric"])
-
-
-MEASURED_TABLES: Mapping[str, Sequence[MeasuredTable]] = {
-    "compare": [
-        *_score_tables("compare", "methods", STARTS_NOTE, "II", "III", "IV", "V"),
-        MeasuredTable(
-            "returned-labels",
-            RETURNED_TABLE,
-            "In percent: scores of labels_ of one fit with the estimator's default number of "
-            f"initializations, selected without labels. {COLUMNS_NOTE}",
-            [f"{metric}_returned" for metric in METRICS],
-            ["data", "metric"],
-        ),
-    ],
-    "ablation": [*_score_tables("ablation", "ablations", "", "VI", "VII", "VIII", "IX")],
-    "runtime": [
-        MeasuredTable(
-            "runtime",
-            "Running time in seconds (table X of the paper)",
-            "One complete fit without other jobs at the same time; median of up to three. CPU "
-            "seconds are of all threads and child processes. "
-            f"‡: other programs used more than {BUSY_CORES} cores meanwhile. {COLUMNS_NOTE}",
-            list(TIMES),
-            ["data", "time"],
-        ),
-        MeasuredTable(
-            "memory",
-            "Peak memory in MB",
-            f"Maximum resident memory of the process: libraries, data and the fit. {COLUMNS_NOTE}",
-            ["peak_megabytes"],
-            digits=0,
-        ),
-    ],
-    "beta": [_parameter_table("beta", "beta")],
-    "anchors": [_parameter_table("anchors", "the number of anchors")],
-    "incomplete": [
-        MeasuredTable(
-            "incomplete",
-            "Scores against the fraction of missing entries",
-            f"{RUNS_NOTE}, after a fraction of the (sample, view) entries was removed at random. "
-            "The entries are removed once per fraction, so the deviation is that of K-means alone; "
-            f"(auto) is a single fit per fraction. {COLUMNS_NOTE} {SIGNIFICANCE_NOTE}",
-            METRICS[:2],
-            ["missing"],
-            ["metric", "column"],
-        )
-    ],
-}
-"""Tables of measured quantities by suite."""
-
-
 def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
     """All tables of evaluated results, in the order of the paper; ranks over data sets first."""
     frame = frame.assign(peak_megabytes=frame["peak_bytes"] / 1e6)
     suites = suite_results(frame)
-    makers = {
-        "convergence": _convergence_tables,
-        "choices": _change_tables,
-        "order": _change_tables,
-    }
     made = [_data_table(sets), *(table for each in rankings(suites) for table in each.tables())]
-    for suite, results in suites.items():
-        if suite in makers:
-            made += makers[suite](results)
-        for table in MEASURED_TABLES.get(suite, ()):
-            made += _measured_tables(results, table)
+    for results in suites.values():
+        made += _suite_tables(results)
     return [
         *made,
         *_settings_tables(frame),
@@ -162,23 +74,106 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
     ]
 
 
-def _measured_tables(results: SuiteResults, table: MeasuredTable) -> Iterator[ResultTable]:
-    by_data = table.rows[0] != "data"
-    for data, stem in file_names(results.data) if by_data else [("", "")]:
-        part = results.on(data) if by_data else results
-        cells = measured(part, *table.quantities, digits=table.digits)
-        # Ascending points, or the metrics of a data set one below the other.
-        key = cells["point"] if by_data else cells["data"].map(part.data.index)
-        cells = cells.iloc[np.argsort(key, kind="stable")]
-        cells = cells.rename(columns={"point": table.rows[0]} if by_data else {})
-        cells["time"] = cells["metric"].map(TIMES)
-        yield ResultTable(
-            f"{table.name}-{stem}" if by_data else table.name,
-            f"{table.title}, {data}" if by_data else table.title,
-            table.caption,
-            arranged(cells, table.rows, table.columns),
-            too_few_runs_note(cells),
+def _suite_tables(results: SuiteResults) -> Iterator[ResultTable]:
+    match results.suite:
+        case "compare":
+            yield from _score_tables(results, "methods", STARTS_NOTE, "II", "III", "IV", "V")
+            yield _measured_table(
+                results,
+                "returned-labels",
+                RETURNED_TABLE,
+                "In percent: scores of labels_ of one fit with the estimator's default number of "
+                f"initializations, selected without labels. {COLUMNS_NOTE}",
+                [f"{metric}_returned" for metric in METRICS],
+                ["data", "metric"],
+            )
+        case "ablation":
+            yield from _score_tables(results, "ablations", "", "VI", "VII", "VIII", "IX")
+        case "runtime":
+            yield _measured_table(
+                results,
+                "runtime",
+                "Running time in seconds (table X of the paper)",
+                "One complete fit without other jobs at the same time; median of up to three. CPU "
+                "seconds are of all threads and child processes. "
+                f"‡: other programs used more than {BUSY_CORES} cores meanwhile. {COLUMNS_NOTE}",
+                list(TIMES),
+                ["data", "time"],
+            )
+            yield _measured_table(
+                results,
+                "memory",
+                "Peak memory in MB",
+                "Maximum resident memory of the process: libraries, data and the fit. "
+                f"{COLUMNS_NOTE}",
+                ["peak_megabytes"],
+                digits=0,
+            )
+        case "beta" | "anchors" | "incomplete":
+            yield from _point_tables(results)
+        case "convergence":
+            yield _convergence_table(results)
+        case "choices" | "order":
+            yield _change_table(results)
+
+
+def _score_tables(
+    results: SuiteResults, compared: str, note: str, *numbers: str
+) -> Iterator[ResultTable]:
+    """Yield Tables II-V or VI-IX, one per metric."""
+    caption = f"{RUNS_NOTE}. {note}{COLUMNS_NOTE} {SIGNIFICANCE_NOTE}"
+    places = [*(f"table {number} of the paper" for number in numbers), "not in the paper"]
+    for metric, place in zip(METRICS, places, strict=True):
+        title = f"{metric} of the {compared} ({place})"
+        yield _measured_table(
+            results, f"{results.suite}-{metric.lower()}", title, caption, [metric]
         )
+
+
+def _point_tables(results: SuiteResults) -> Iterator[ResultTable]:
+    """Yield the numbers of figures 2-3 or 4-5, or of the suite incomplete; one per data set."""
+    metrics: Sequence[str] = METRICS
+    row, columns = results.suite, ["metric"]
+    if results.suite == "incomplete":
+        title = "Scores against the fraction of missing entries"
+        caption = (
+            f"{RUNS_NOTE}, after a fraction of the (sample, view) entries was removed at random. "
+            "The entries are removed once per fraction, so the deviation is that of K-means alone; "
+            f"(auto) is a single fit per fraction. {COLUMNS_NOTE} {SIGNIFICANCE_NOTE}"
+        )
+        metrics, row, columns = ("ACC", "NMI"), "missing", ["metric", "column"]
+    else:
+        # All columns are of DALMC.
+        parameter = "beta" if results.suite == "beta" else "the number of anchors"
+        title = f"Scores of DALMC against {parameter}"
+        caption = f"{RUNS_NOTE}; all other settings are the defaults."
+    for data, stem in file_names(results.data):
+        name, heading = f"{results.suite}-{stem}", f"{title}, {data}"
+        part = results.on(data)
+        yield _measured_table(part, name, heading, caption, metrics, [row], columns)
+
+
+def _measured_table(
+    results: SuiteResults,
+    name: str,
+    title: str,
+    caption: str,
+    quantities: Sequence[str],
+    rows: Sequence[str] = ("data",),
+    columns: Sequence[str] = ("mode", "column"),
+    digits: int = 2,
+) -> ResultTable:
+    """Table of measured quantities; the rows are data sets, or points in ascending order."""
+    cells = measured(results, *quantities, digits=digits)
+    cells["time"] = cells["metric"].map(TIMES)
+    by_data = rows[0] == "data"
+    # The metrics of a data set are one below the other.
+    key = cells["data"].map(results.data.index) if by_data else cells["point"]
+    cells = cells.iloc[np.argsort(key, kind="stable")]
+    if not by_data:
+        cells = cells.rename(columns={"point": rows[0]})
+    frames = arranged(cells, rows, columns)
+    return ResultTable(name, title, caption, frames, too_few_runs_note(cells))
 
 
 def measured(results: SuiteResults, *quantities: str, digits: int = 2) -> pd.DataFrame:
@@ -302,7 +297,7 @@ def _environment_text(what: str, value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _convergence_tables(results: SuiteResults) -> Iterator[ResultTable]:
+def _convergence_table(results: SuiteResults) -> ResultTable:
     """Numbers of iterations in figure 6."""
     tol = float(method_class("dalmc")().tol)
     tolerances = sorted({*TOLERANCES, tol}, reverse=True)
@@ -321,7 +316,7 @@ def _convergence_tables(results: SuiteResults) -> Iterator[ResultTable]:
             cells = [str(n) if n < np.inf else f"> {len(objective)}" for n in counts]
             cells += ["yes" if fact else "no" for fact in (monotone, few)]
         rows[row["data"]] = cells
-    yield ResultTable(
+    return ResultTable(
         "convergence",
         "Convergence of DALMC (figure 6 of the paper)",
         "Number of iterations until the relative change of the objective was smaller: DALMC stops "
@@ -339,7 +334,7 @@ def _n_iterations(objective: Array, tolerance: float) -> float:
     return int(small.argmax()) + 2 if small.any() else np.inf
 
 
-def _change_tables(results: SuiteResults) -> Iterator[ResultTable]:
+def _change_table(results: SuiteResults) -> ResultTable:
     """The effect of each choice of DALMC, or of sorted rows on each method, by data set."""
     columns = list(results.modes)
     if results.suite == "choices":
@@ -367,7 +362,8 @@ def _change_tables(results: SuiteResults) -> Iterator[ResultTable]:
     each_change = number_texts(changes, "{:+.2f}")
     if quantity == "ACC":
         variances = [
-            (100 * side("ACC_deviation", number)) ** 2 / side("ACC_runs", number).map(len)
+            (100 * side("ACC_deviation", number)) ** 2
+            / side("ACC_runs", number).map(len, na_action="ignore")
             for number in (0, 1)
         ]
         each_change += number_texts(sum(variances) ** 0.5, " ± {:.2f}")
@@ -387,7 +383,7 @@ def _change_tables(results: SuiteResults) -> Iterator[ResultTable]:
     ]
     numbers = {"text": texts, "value": [summary, changes]}
     cells = {kind: pd.concat(parts, axis="columns") for kind, parts in numbers.items()}
-    yield ResultTable(
+    return ResultTable(
         results.suite,
         title,
         f"In percent: ACC of {what}. The mean and the change are over the data sets where both are "
