@@ -74,14 +74,14 @@ INVALID = {
         ("[grids.dalmc]\nn_clusters = [2]", "grids.dalmc.n_clusters is not a parameter to choose"),
         ("[grids.dalmc]\nbeta = 1", "grids.dalmc.beta must be a list of values"),
         ("[grids.dalmc]\nbeta = [-1]", "grids.dalmc.beta: The 'beta' parameter of DALMC must be"),
-        ("runs 5", r"invalid TOML \(.*line 1"),
+        ("runs 5", "at line 1"),
     ],
     "mine.yaml": [
-        ("runs: [", r"invalid YAML \("),
+        ("runs: [", "while parsing a flow node"),
         ("- compare", "must be a mapping.*; got list"),
         ("1: 2", "unknown key 1"),
         ("betas: &a [*a]", "'betas' parameter of the plan must be"),
-        ("title: !!python/object/apply:os.getcwd []", r"invalid YAML \("),
+        ("title: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
     ],
 }
 
@@ -95,13 +95,13 @@ def test_errors_name_file_and_key(write, name, text, message):
 
 
 def test_missing_and_unsupported_files(tmp_path, write):
-    with pytest.raises(ValueError, match=r"none\.toml: cannot be read \(No such file"):
+    with pytest.raises(ValueError, match=r"none\.toml: cannot be used .*No such file"):
         read_plan(tmp_path / "none.toml")
     with pytest.raises(ValueError, match=r"mine\.json: .* must be a \.toml, \.yaml or \.yml file"):
         read_plan(write("{}", "mine.json"))
     path = tmp_path / "latin.toml"
     path.write_bytes('title = "ü"'.encode("latin-1"))
-    with pytest.raises(ValueError, match=r"latin\.toml: invalid TOML"):
+    with pytest.raises(ValueError, match=r"latin\.toml: cannot be used .*decode byte"):
         read_plan(path)
 
 
@@ -116,6 +116,6 @@ def test_yaml_is_optional(write, monkeypatch):
 def test_deeply_nested_values_are_refused(write, name):
     deep = "[" * 20_000 + "]" * 20_000
     path = write(f"runs = {deep}" if name.endswith("toml") else f"runs: {deep}", name)
-    with pytest.raises(ValueError, match="nested too deeply") as error:
+    with pytest.raises(ValueError, match="recursion") as error:
         read_plan(path)
     assert str(error.value).startswith(f"{path}: ")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview.experiments.jobs import METRICS, Job, Result
-from anchorview.experiments.plan import LABEL_MODES, MODES, SUITES
+from anchorview.experiments.plan import MODES, SUITES
 from anchorview.experiments.suites import Entry
 
 POSITION = ["suite", "data", "column", "mode", "point"]
@@ -113,13 +113,6 @@ class SuiteResults:
         self.data: list[str] = rows["data"].unique().tolist()
         self.frame = rows.sort_values("mode", key=lambda mode: mode.map(MODES.index), kind="stable")
         self.modes: dict[str, str] = dict(self.frame[["column", "mode"]].to_numpy())
-
-    def contests(self) -> dict[str, list[str]]:
-        """Columns that are compared with each other: oracle columns only among themselves."""
-        return {
-            contest: [name for name, mode in self.modes.items() if (mode in LABEL_MODES) == chosen]
-            for contest, chosen in (("honest", False), ("oracle", True))
-        }
 
     def on(self, data: str) -> "SuiteResults":
         """Results on one data set."""

@@ -115,31 +115,22 @@ def read_plan(path: Path) -> ExperimentPlan:
     suffix = path.suffix.lower()
     if suffix not in PLAN_SUFFIXES:
         raise ValueError(f"{path}: a plan must be a .toml, .yaml or .yml file.")
+    known = [each.name for each in fields(ExperimentPlan)]
     try:
         text = path.read_text(encoding="utf-8")
-        content = tomllib.loads(text) if suffix == ".toml" else _parse_yaml(text)
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}). Check the path.") from error
+        content = (tomllib.loads(text) if suffix == ".toml" else _parse_yaml(text)) or {}
+        if not isinstance(content, dict):
+            raise ValueError(f"must be a mapping, such as 'runs: 5'; got {type(content).__name__}.")
+        if unknown := [key for key in content if key not in known]:
+            raise ValueError(f"unknown key {unknown[0]!r}; valid keys are {', '.join(known)}.")
+        values: dict[str, Any] = {"title": path.stem, **content}
+        lists = {key: tuple(each) for key, each in values.items() if isinstance(each, list)}
+        return ExperimentPlan(**values | lists)
     except ImportError:
         # Raised for a missing optional package; also a ValueError, but not about the file.
         raise
-    except (ValueError, RecursionError) as error:
-        deep = isinstance(error, RecursionError)
-        reason = "values are nested too deeply" if deep else one_line(error)
-        raise ValueError(f"{path}: invalid {suffix[1:].upper()} ({reason}).") from None
-    if not isinstance(content, dict | None):
-        kind = type(content).__name__
-        raise ValueError(f"{path}: must be a mapping, such as 'runs: 5'; got {kind}.")
-    known = [each.name for each in fields(ExperimentPlan)]
-    values: dict[str, Any] = {"title": path.stem}
-    for key, value in (content or {}).items():
-        if key not in known:
-            raise ValueError(f"{path}: unknown key {key!r}; valid keys are {', '.join(known)}.")
-        values[key] = tuple(value) if isinstance(value, list) else value
-    try:
-        return ExperimentPlan(**values)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: cannot be used as a plan: {one_line(error)}") from error
 
 
 def _parse_yaml(text: str) -> Any:

@@ -15,6 +15,7 @@ from scipy import stats
 from anchorview.estimators.methods import REGISTRY
 from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
+from anchorview.experiments.plan import LABEL_MODES
 from anchorview.experiments.result_table import ResultTable, marks_of_ranks, number_texts
 from anchorview.experiments.suites import ABLATIONS, IMPUTED
 
@@ -251,7 +252,10 @@ def rankings(suites: Mapping[str, SuiteResults]) -> Iterator[Ranking]:
         if suite not in RANKED_SUITES:
             continue
         status = results.wide("status").fillna("absent")
-        for contest, columns in results.contests().items():
+        # Oracle columns are compared with each other only.
+        for contest in ("honest", "oracle"):
+            by_labels = contest == "oracle"
+            columns = [c for c, mode in results.modes.items() if (mode in LABEL_MODES) == by_labels]
             # Data sets on which all columns were run, successfully or not.
             was_run = (status[columns] != "absent").all(axis="columns")
             ranked = status.index[was_run]

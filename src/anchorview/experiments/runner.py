@@ -8,7 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -91,7 +91,7 @@ def run_jobs(
                 return
             while waiting and len(running) < (1 if waiting[0][1].alone else at_once):
                 running.append(_JobProcess(*waiting.popleft(), measure))
-            wait([process.sentinel for process in running], POLL_SECONDS)
+            wait([each.process.sentinel for each in running], POLL_SECONDS)
             for process in list(running):
                 result = process.result(time_limit, memory_limit)
                 if result is not None:
@@ -113,10 +113,9 @@ class _JobProcess:
         self.process = context.Process(target=_work, args=(job, data, measure, sender), daemon=True)
         self.process.start()
         sender.close()
-        self.sentinel = self.process.sentinel
         self.started = perf_counter()
-        self.initial_bytes: int | None = None
-        self.peak_bytes: int | None = None
+        self.initial_bytes = float("inf")
+        self.peak_bytes = 0
 
     @property
     def seconds(self) -> float:
@@ -125,41 +124,31 @@ class _JobProcess:
     def result(self, time_limit: float, memory_limit: float) -> Result | None:
         """Result if the job has ended or exceeds a limit; its process has then ended too."""
         # The order matters: messages can still be received after the process has ended.
-        exit_code = self.process.exitcode
-        excess = None
-        try:
+        exit_code, grown, result = self.process.exitcode, 0.0, None
+        with suppress(psutil.Error):
             memory = psutil.Process(self.process.pid).memory_info()
-        except psutil.Error:
-            pass
-        else:
-            self.peak_bytes = max(self.peak_bytes or 0, memory.rss)
-            grown = _unshared_bytes(memory) - (self.initial_bytes or float("inf"))
-            if self.seconds > time_limit:
-                excess = Result("time", f"exceeded the time limit of {time_limit:g} s")
-            elif grown > memory_limit:
-                reason = f"exceeded the memory limit of {format_bytes(memory_limit)}"
-                excess = Result("memory", reason)
-        result = self.received()
-        if result is None:
-            result = excess if exit_code is None else _exit_result(exit_code)
-            result = result and replace(result, seconds=self.seconds)
-        if result is not None:
-            self.end(wait_seconds=0 if excess else EXIT_SECONDS)
-            result = replace(result, peak_bytes=result.peak_bytes or self.peak_bytes)
-        return result
-
-    def received(self) -> Result | None:
-        """Result if the process has sent it."""
-        try:
+            self.peak_bytes = max(self.peak_bytes, memory.rss)
+            grown = _unshared_bytes(memory) - self.initial_bytes
+        if exit_code is not None:
+            result = _exit_result(exit_code)
+        elif self.seconds > time_limit:
+            result = Result("time", f"exceeded the time limit of {time_limit:g} s")
+        elif grown > memory_limit:
+            result = Result("memory", f"exceeded the memory limit of {format_bytes(memory_limit)}")
+        wait_seconds = EXIT_SECONDS if result is None else 0
+        result = result and replace(result, seconds=self.seconds)
+        # The process may end before or while sending; its exit code tells why.
+        with suppress(EOFError, OSError):
             while self.messages.poll():
                 message = self.messages.recv()
                 if isinstance(message, Result):
-                    return message
+                    result = message
+                    break
                 self.initial_bytes = message
-        except (EOFError, OSError):
-            # The process ended before or while sending; its exit code tells why.
-            pass
-        return None
+        if result is None:
+            return None
+        self.end(wait_seconds)
+        return replace(result, peak_bytes=result.peak_bytes or self.peak_bytes or None)
 
     def end(self, wait_seconds: float = 0) -> None:
         """Kill the process unless it exits by itself within some seconds."""

@@ -280,21 +280,15 @@ def _data_table(sets: Sequence[DataSet]) -> ResultTable:
 
 def environment_table(environments: Sequence[Mapping[str, Any]]) -> ResultTable:
     """Versions and machines of the jobs, one column per combination."""
-    texts = pd.DataFrame(
-        {
-            f"environment {number}": {what: _environment_text(what, one[what]) for what in one}
-            for number, one in enumerate(environments, 1)
-        }
-    )
+    columns = {}
+    for number, each in enumerate(environments, 1):
+        texts = {k: ", ".join(v) if isinstance(v, list) else str(v) for k, v in each.items()}
+        if "memory" in each:
+            texts["memory"] = f"{each['memory'] / 2**30:.1f} GB"
+        columns[f"environment {number}"] = texts
     caption = "Versions and machine, as recorded with each result."
-    cells = {"text": texts.fillna("").rename_axis("what")}
+    cells = {"text": pd.DataFrame(columns).fillna("").rename_axis("what")}
     return ResultTable("environment", "Environment", caption, cells)
-
-
-def _environment_text(what: str, value: Any) -> str:
-    if what == "memory":
-        return f"{value / 2**30:.1f} GB"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _convergence_table(results: SuiteResults) -> ResultTable:
