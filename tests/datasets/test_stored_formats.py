@@ -22,7 +22,7 @@ from pyarrow import parquet as pq
 
 from anchorview._utils.errors import DataFileError, MissingPackageError
 from anchorview.datasets.file_contents import ReadOptions
-from anchorview.datasets.formats.array_stores import open_dataset, open_zarr
+from anchorview.datasets.formats.array_stores import open_hdf5, open_zarr
 from anchorview.datasets.formats.npy import from_memmap, open_npy
 from anchorview.datasets.formats.parquet import parquet_view
 from anchorview.views.stored_view import StoredView
@@ -57,7 +57,7 @@ def mapped(folder):
 def hdf5(folder, **options):
     with h5py.File(folder / "a.h5", "w") as file:
         file.create_dataset("group/x", data=NUMBERS, **options)
-    return open_dataset(folder / "a.h5", "group/x")
+    return open_hdf5(folder / "a.h5", ReadOptions()).views["group/x"]
 
 
 def chunked_hdf5(folder):
@@ -67,7 +67,7 @@ def chunked_hdf5(folder):
 def transposed_hdf5(folder):
     with h5py.File(folder / "a.h5", "w") as file:
         file.create_dataset("x", data=NUMBERS.T.astype(">f4"), chunks=(2, 8))
-    return open_dataset(folder / "a.h5", "x", in_columns=True)
+    return open_hdf5(folder / "a.h5", ReadOptions()).views["x"].T
 
 
 def zarr_store(folder, zarr_format=3):
@@ -84,7 +84,7 @@ def zarr_store_2(folder):
 def parquet(folder, rows=8):
     frame = pd.DataFrame(NUMBERS, columns=list("abcde"), index=[f"s{i}" for i in range(N)])
     frame.to_parquet(folder / "a.parquet", row_group_size=rows)
-    return parquet_view(folder / "a.parquet")
+    return parquet_view(folder / "a.parquet", ReadOptions(), "")
 
 
 SAVERS = [
@@ -265,7 +265,7 @@ def test_parquet_nulls_are_nan(tmp_path):
         "f": pd.array([0.5, None, 1.5], "Float32"),
     }
     pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
-    found = parquet_view(tmp_path / "a.parquet")[:]
+    found = parquet_view(tmp_path / "a.parquet", ReadOptions(), "")[:]
     np.testing.assert_array_equal(found, [[1, 1, 0.5], [np.nan, 0, np.nan], [3, np.nan, 1.5]])
 
 
@@ -277,7 +277,7 @@ def test_row_groups_of_several_sizes(tmp_path, sizes):
         for size in sizes:
             writer.write_table(table.slice(done, size))
             done += size
-    view = parquet_view(tmp_path / "a.parquet")
+    view = parquet_view(tmp_path / "a.parquet", ReadOptions(), "")
     assert view.row_step == max(sizes)
     for start in range(N):
         for stop in (start + 1, start + 4, start + 25):
@@ -360,7 +360,7 @@ def damaged_hdf5(folder, **options):
     with h5py.File(view.path) as file:
         chunk = file["group/x"].id.get_chunk_info(2)
     overwrite(view.path, chunk.byte_offset + chunk.size // 2, 8)
-    return open_dataset(view.path, "group/x")
+    return open_hdf5(view.path, ReadOptions()).views["group/x"]
 
 
 def damaged_zarr(folder):
@@ -373,7 +373,7 @@ def damaged_parquet(folder):
     view = parquet(folder)
     group = pq.ParquetFile(view.path).metadata.row_group(2)
     overwrite(view.path, group.column(0).data_page_offset, 12)
-    return parquet_view(view.path)
+    return parquet_view(view.path, ReadOptions(), "")
 
 
 DAMAGED = {

@@ -98,7 +98,7 @@ def test_variables_without_anything_to_compare():
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({}, {"time": "months"}, "both time= and event="),
+        ({}, {"time": "months"}, "Survival needs event=; the table has no column None"),
         ({}, {"time": "weeks", "event": "died"}, "no column 'weeks'"),
         ({"months": -1.0}, {"time": "months", "event": "died"}, "'months' has -1.0 for sample"),
         ({"died": 2}, {"time": "months", "event": "died"}, "'died' must be True or False"),

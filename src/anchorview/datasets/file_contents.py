@@ -125,9 +125,6 @@ class ReadOptions:
         return list(columns).index(self.id_column)
 
 
-DEFAULT_OPTIONS = ReadOptions()
-
-
 def labels_not_there_error(name: str) -> DataFileError:
     """Error about class labels under a name that the file does not have."""
     return DataFileError(f"holds nothing named {name!r} for the class labels. Check the name.")

@@ -147,11 +147,9 @@ def _kruskal_wallis(codes: Array, values: Array) -> _Test:
 def _survival(
     codes: Array, table: pd.DataFrame, time: str | None, event: str | None
 ) -> tuple[str, int, _Test]:
-    if time is None or event is None:
-        raise ValueError("Survival needs both time= and event=.")
-    for column in (time, event):
+    for option, column in (("time", time), ("event", event)):
         if column not in table:
-            raise ValueError(f"The table has no column {column!r}.")
+            raise ValueError(f"Survival needs {option}=; the table has no column {column!r}.")
     known = table[[time, event]].notna().all(axis=1).to_numpy()
     codes, table = codes[known], table[known]
     if not pd.api.types.is_numeric_dtype(table[time].dtype):

@@ -9,18 +9,34 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils.docstring_fragments import docstring_filler
 from anchorview._utils.memory import require_memory
 from anchorview._utils.text import capitalized, listed, quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.explanation import Explanation, explanation_of_model
 from anchorview.sources.open_source import open_source
 from anchorview.views.alignment import matched_by_id, require_unique_ids
-from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import selection_like_fit
 from anchorview.views.row_source import Merge, PartFunction, Result, RowSource, ids_in_memory
 from anchorview.views.table_columns import TableView
+
+filled = docstring_filler(
+    {
+        "model_or_labels": """\
+model_or_labels : fitted estimator, or array-like (n,) of labels
+    As for :func:`cluster_markers`.""",
+        "digits": """\
+Examples
+--------
+>>> from anchorview import DALMC, load_digits
+>>> from anchorview.inspection import {class}
+>>> views, y = load_digits(return_X_y=True)
+>>> model = DALMC(n_clusters=10, random_state=0).fit(views)""",
+    }
+)
+"""Fills in what docstrings of this package share."""
 
 PartLabels = Callable[[MultiViewData], Array]
 """Positions in :attr:`LabeledSource.clusters` for the samples of a part; can be pickled."""
@@ -75,18 +91,28 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     """
     model = model_or_labels if is_model(model_or_labels) else None
     explanation = explanation_of_model(model)
+    # Matrices that the model selects of AnnData and MuData objects.
+    selection = selection_like_fit(X, getattr(model, "view_selection_", None))
+    source = open_source(X, getattr(model, "memory_limit", None), selection=selection)
+    fitted = fitted_views(model)
     if explanation is not None:
-        return _explained(model, explanation, X)
-    source = open_source(X, selection=_selection(model, X))
+        if fitted is not None:
+            source.matched_to(fitted)
+        names = getattr(model, "cluster_names_", None)
+        count = len(explanation.spread.sizes)
+        clusters = pd.RangeIndex(count) if names is None else pd.Index(names)
+        return LabeledSource(
+            source, clusters, explanation.labels, *_names(source, fitted), explanation
+        )
     if model is not None and hasattr(model, "predict"):
         labels, label_ids = _named(model, model.predict(_as_given(X))), None
     else:
         labels, label_ids = label_values(model_or_labels)
     samples = (ids_in_memory(source), len(source), "X")
     rows = matched_rows(samples, (label_ids, len(labels), "the vector of labels"))
-    codes, clusters = pd.factorize(labels[rows], sort=True)
+    codes, levels = pd.factorize(labels[rows], sort=True)
     labels_of = partial(_stored_labels, codes.astype(np.int32))
-    return LabeledSource(source, pd.Index(clusters), labels_of, *_names(source, model))
+    return LabeledSource(source, pd.Index(levels), labels_of, *_names(source, fitted))
 
 
 def is_model(model_or_labels: Any) -> bool:
@@ -127,28 +153,11 @@ def _with_labels(
     return function(part, labels_of(part))
 
 
-def _explained(model: Any, explanation: Explanation, X: Any) -> LabeledSource:
-    limit = getattr(model, "memory_limit", None)
-    source = open_source(X, limit, selection=_selection(model, X))
-    fitted = fitted_views(model)
-    if fitted is not None:
-        source.matched_to(fitted)
-    names = getattr(model, "cluster_names_", None)
-    clusters = pd.RangeIndex(len(explanation.spread.sizes)) if names is None else pd.Index(names)
-    return LabeledSource(source, clusters, explanation.labels, *_names(source, model), explanation)
-
-
-def _selection(model: Any, X: Any) -> ViewSelection | None:
-    """Matrices that a model selects of AnnData and MuData objects."""
-    return selection_like_fit(X, getattr(model, "view_selection_", None))
-
-
 def _names(
-    source: RowSource, model: Any
+    source: RowSource, fitted: FittedViews | None
 ) -> tuple[tuple[str, ...], tuple[FeatureNames | None, ...]]:
-    """Names of the views and features of a source; what has no name there has that of a model."""
+    """Names of the views and features of a source; what has no name there has that of the fit."""
     names, features = source.names, source.feature_names
-    fitted = fitted_views(model)
     if fitted is None:
         return names, features
     if not source.named and len(names) == len(fitted.names):

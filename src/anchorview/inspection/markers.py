@@ -18,7 +18,7 @@ from anchorview.inspection.cluster_moments import (
     merge_views,
     part_moments,
 )
-from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
+from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source
 from anchorview.views.container import ViewsLike
 
 MAX_EFFECT = 1e6
@@ -28,6 +28,7 @@ ROUNDING = 1e-9
 """Share by which effects differ that are equal but for rounding, as those of two levels."""
 
 
+@filled
 def cluster_markers(
     model_or_labels: Any, X: ViewsLike, *, n_features: int | None = None
 ) -> pd.DataFrame:
@@ -87,12 +88,7 @@ def cluster_markers(
     --------
     compare_partitions : Compare clusters with those of another clustering.
 
-    Examples
-    --------
-    >>> from anchorview import DALMC, load_digits
-    >>> from anchorview.inspection import cluster_markers
-    >>> views, _ = load_digits(return_X_y=True)
-    >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
+    %(digits)s
     >>> markers = cluster_markers(model, views, n_features=3)
     >>> markers.shape
     (30, 14)

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
 
-from anchorview._utils.typing import Array
 from anchorview.inspection.labeled_parts import label_values, matched_rows
 from anchorview.metrics import clustering_accuracy, pairwise_f1
 
@@ -92,11 +92,17 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
        sample from  expected  to
     0       2    x         1   0
     """
-    labels, others, ids = _aligned(a, b)
+    labels, ids = label_values(a)
+    others, other_ids = label_values(b)
+    both = (ids, len(labels), "clustering a"), (other_ids, len(others), "clustering b")
+    rows_of_b = matched_rows(*both)
+    matched_rows(*both[::-1])
+    others = others[rows_of_b]
+    if other_ids is not None and (ids is None or isinstance(ids, pd.RangeIndex)):
+        ids = other_ids[rows_of_b]
     codes_a, clusters_a = pd.factorize(labels, sort=True)
     codes_b, clusters_b = pd.factorize(others, sort=True)
-    counts = np.zeros((len(clusters_a), len(clusters_b)), dtype=np.int64)
-    np.add.at(counts, (codes_a, codes_b), 1)
+    counts = contingency_matrix(codes_a, codes_b)
     match_of = np.full(len(clusters_a), -1)
     rows, columns = linear_sum_assignment(counts, maximize=True)
     shared = counts[rows, columns] > 0
@@ -134,15 +140,3 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
             }
         ),
     )
-
-
-def _aligned(a: Any, b: Any) -> "tuple[Array, Array, pd.Index[Any] | None]":
-    """Labels of both for the same samples, in the order of `a`, and the ids of these."""
-    labels, ids = label_values(a)
-    others, other_ids = label_values(b)
-    both = (ids, len(labels), "clustering a"), (other_ids, len(others), "clustering b")
-    rows = matched_rows(*both)
-    matched_rows(*both[::-1])
-    if ids is None or isinstance(ids, pd.RangeIndex):
-        ids = None if other_ids is None else other_ids[rows]
-    return labels, others[rows], ids

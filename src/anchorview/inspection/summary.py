@@ -9,14 +9,21 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import Explanation, Located
 from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
-from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
+from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source
 from anchorview.inspection.markers import leading_markers, marker_table, shares_text
-from anchorview.inspection.typical_samples import Keep, Samples, require_positive
+from anchorview.inspection.typical_samples import (
+    Keep,
+    merge_samples,
+    nearest,
+    require_positive,
+    samples_of_blocks,
+)
 from anchorview.inspection.view_contributions import ContributionSums, PartContributions
 from anchorview.inspection.view_means import MeansExplanation, explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 
 
+@filled
 def cluster_summary(
     model_or_labels: Any, X: ViewsLike, *, n_features: int = 3, n_medoids: int = 3
 ) -> pd.DataFrame:
@@ -27,8 +34,7 @@ def cluster_summary(
 
     Parameters
     ----------
-    model_or_labels : fitted estimator, or array-like (n,) of labels
-        As for :func:`cluster_markers`.
+    %(model_or_labels)s
     X : views of samples, in any form that estimators take
     n_features : int, default=3
         Number of leading features per cluster.
@@ -65,12 +71,7 @@ def cluster_summary(
     cluster_markers : All features of all clusters.
     representatives : Typical samples with their distances.
 
-    Examples
-    --------
-    >>> from anchorview import DALMC, load_digits
-    >>> from anchorview.inspection import cluster_summary
-    >>> views, _ = load_digits(return_X_y=True)
-    >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
+    %(digits)s
     >>> summary = cluster_summary(model, views)
     >>> list(summary.columns[:6])
     ['size', 'share', 'confidence', 'nearest_cluster', 'separation', 'medoids']
@@ -98,7 +99,7 @@ def summary_of(labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.Da
     explanation = explanation_of(labeled)
     by_means = isinstance(explanation, MeansExplanation)
     contributions = None if by_means else explanation.contributions()
-    keep = partial(Samples.nearest, n=n_medoids)
+    keep = partial(nearest, n=n_medoids)
     work = partial(_part_sums, explanation, contributions, len(labeled.clusters), keep)
     sums = labeled.source.reduce_as_is(work, partial(_Sums.merged, keep=keep), "summarizing")
     return _table(labeled, sums, _view_shares(explanation, sums), n_features)
@@ -149,7 +150,8 @@ class DistanceSums(NamedTuple):
         others[:, ~filled] = np.inf
         nearest = others.argmin(axis=1)
         pairs = filled & (filled.sum() > 1)
-        nothing = np.full(k, np.nan)
+        # NaN for clusters without samples.
+        counts = np.where(filled, sizes, np.nan)
         separation = self.separation[np.arange(k), nearest]
         nearest_clusters: Any = clusters[nearest]
         if not pairs.all():
@@ -158,9 +160,9 @@ class DistanceSums(NamedTuple):
         columns = {
             "size": sizes,
             "share": sizes / sizes.sum(),
-            "confidence": np.divide(self.confidence, sizes, out=nothing.copy(), where=filled),
+            "confidence": self.confidence / counts,
             "nearest_cluster": nearest_clusters,
-            "separation": np.divide(separation, sizes, out=nothing, where=pairs),
+            "separation": np.where(pairs, separation / counts, np.nan),
         }
         return pd.DataFrame(columns).set_index(clusters.rename("cluster"))
 
@@ -170,7 +172,7 @@ class _Sums(NamedTuple):
 
     distances: DistanceSums
     moments: list[ViewMoments]
-    medoids: Samples
+    medoids: pd.DataFrame
     contributions: ContributionSums | None
 
     def merged(self, other: "_Sums", keep: Keep) -> "_Sums":
@@ -180,7 +182,8 @@ class _Sums(NamedTuple):
             contributions = self.contributions.merged(other.contributions)
         distances = self.distances.merged(other.distances)
         moments = merge_views(self.moments, other.moments)
-        return _Sums(distances, moments, self.medoids.merged(other.medoids, keep), contributions)
+        medoids = merge_samples(self.medoids, other.medoids, keep)
+        return _Sums(distances, moments, medoids, contributions)
 
 
 def _part_sums(
@@ -195,11 +198,11 @@ def _part_sums(
     for block in explanation.located(part):
         labels[block.rows] = block.labels
         distances.append(DistanceSums.of(block))
-        medoids.append(keep(Samples.of(block, part.first_row)))
+        medoids.append(samples_of_blocks([block], part.first_row, keep))
     return _Sums(
         reduce(DistanceSums.merged, distances),
         part_moments(n_clusters, part, labels),
-        reduce(partial(Samples.merged, keep=keep), medoids),
+        keep(pd.concat(medoids)),
         None if contributions is None else ContributionSums.of(*contributions(part), n_clusters),
     )
 
@@ -229,7 +232,8 @@ def _table(
     labeled: LabeledSource, sums: _Sums, shares: pd.DataFrame, n_features: int
 ) -> pd.DataFrame:
     clusters, medoids = labeled.clusters, sums.medoids
-    samples = labeled.sample_index[medoids.positions]
+    labels = medoids["label"].to_numpy()
+    samples = labeled.sample_index[medoids["position"].to_numpy()]
     markers: dict[Any, list[str]] = {}
     if np.count_nonzero(sums.distances.sizes) > 1:
         n_levels = sum(len(view.levels) for view in sums.moments)
@@ -239,8 +243,6 @@ def _table(
             text = f"{row['view']}: {row['feature']} {shares_text(row)}"
             markers.setdefault(row["cluster"], []).append(text.rstrip())
     summary = sums.distances.table(clusters)
-    summary["medoids"] = [
-        tuple(samples[medoids.labels == c].tolist()) for c in range(len(clusters))
-    ]
+    summary["medoids"] = [tuple(samples[labels == c].tolist()) for c in range(len(clusters))]
     summary["features"] = [tuple(markers.get(cluster, ())) for cluster in clusters]
     return summary.join(shares.set_index(summary.index))

@@ -1,8 +1,8 @@
 """Samples of clusters: memberships, outlier scores, typical and doubtful ones."""
 
 from collections.abc import Callable, Iterable
-from functools import partial, reduce
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,91 +10,76 @@ import pandas as pd
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import Explanation, Located
-from anchorview.inspection.labeled_parts import LabeledSource, labeled_source, require_labels
+from anchorview.inspection.labeled_parts import (
+    LabeledSource,
+    filled,
+    labeled_source,
+    require_labels,
+)
 from anchorview.inspection.view_means import explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 
+Keep = Callable[[pd.DataFrame], pd.DataFrame]
+"""Selects and orders samples of a table of :func:`samples_of_blocks`; can be pickled."""
 
-class Samples(NamedTuple):
-    """Some samples, of all of which the first few are kept in an order."""
 
-    positions: Array
-    labels: Array
-    second: Array
-    confidence: Array
-    second_confidence: Array
-    """Confidence if the second-best clusters were theirs."""
-    distances: Array
+def samples_of_blocks(blocks: Iterable[Located], first_row: int, keep: Keep) -> pd.DataFrame:
+    """Samples that are kept of the blocks of a part that starts at a row.
 
-    @classmethod
-    def of(cls, block: Located, first_row: int) -> "Samples":
-        """All samples of a block of a part that starts at a row."""
-        positions = first_row + np.arange(block.rows.start, block.rows.stop)
-        return cls(
-            positions,
-            block.labels,
-            block.second,
-            block.confidence,
-            block.second_confidence,
-            np.sqrt(block.squares_to_cluster),
-        )
-
-    def at(self, rows: Array) -> "Samples":
-        """Return some of the samples."""
-        return Samples(*(values[rows] for values in self))
-
-    def merged(self, other: "Samples", keep: "Keep") -> "Samples":
-        """Samples of both that are kept."""
-        return keep(Samples(*map(np.concatenate, zip(self, other, strict=True))))
-
-    def nearest(self, n: int) -> "Samples":
-        """The `n` samples of each cluster that are nearest to its center."""
-        kept = self.at(np.lexsort((self.positions, self.distances, self.labels)))
-        starts = np.searchsorted(kept.labels, kept.labels)
-        return kept.at(np.flatnonzero(np.arange(len(starts)) - starts < n))
-
-    def in_order(self) -> "Samples":
-        """All samples by their positions."""
-        return self.at(self.positions.argsort())
-
-    def doubtful(self, n: int) -> "Samples":
-        """The `n` samples with the lowest confidence."""
-        return self.at(np.lexsort((self.positions, self.confidence))[:n])
-
-    def table(self, clusters: "pd.Index[Any]", index: "pd.Index[Any]") -> pd.DataFrame:
-        """Table of the samples, of whose positions `index` has the ids."""
-        second = clusters[self.second]
-        if (self.second < 0).any():
-            second = second.astype(object).where(self.second >= 0, None)
-        return pd.DataFrame(
+    The columns are `position`, `label`, `second`, the second-best cluster, `confidence`,
+    `second_confidence`, if the second-best cluster were theirs, and `distance` to the center.
+    """
+    parts = [
+        pd.DataFrame(
             {
-                "sample": index[self.positions],
-                "cluster": clusters[self.labels],
-                "distance": self.distances,
-                "confidence": self.confidence,
-                "second_cluster": second,
+                "position": first_row + np.arange(block.rows.start, block.rows.stop),
+                "label": block.labels,
+                "second": block.second,
+                "confidence": block.confidence,
+                "second_confidence": block.second_confidence,
+                "distance": np.sqrt(block.squares_to_cluster),
             }
         )
+        for block in blocks
+    ]
+    return keep(pd.concat(parts))
 
 
-Keep = Callable[[Samples], Samples]
-"""Selects and orders samples; can be pickled."""
+def merge_samples(a: pd.DataFrame, b: pd.DataFrame, keep: Keep) -> pd.DataFrame:
+    """Samples of both that are kept."""
+    return keep(pd.concat([a, b]))
 
 
-def kept_samples(labeled: LabeledSource, keep: Keep, stage: str) -> Samples:
+def nearest(samples: pd.DataFrame, n: int) -> pd.DataFrame:
+    """The `n` samples of each cluster that are nearest to its center."""
+    order = np.lexsort((samples["position"], samples["distance"], samples["label"]))
+    return samples.iloc[order].groupby("label", sort=False).head(n)
+
+
+def _least_certain(samples: pd.DataFrame, n: int) -> pd.DataFrame:
+    return samples.iloc[np.lexsort((samples["position"], samples["confidence"]))[:n]]
+
+
+def kept_samples(labeled: LabeledSource, keep: Keep, stage: str) -> pd.DataFrame:
     """Samples of a source that are kept, in one pass over its parts."""
     function = partial(_part_samples, explanation_of(labeled), keep)
-    return labeled.source.reduce_as_is(function, partial(Samples.merged, keep=keep), stage)
+    return labeled.source.reduce_as_is(function, partial(merge_samples, keep=keep), stage)
 
 
-def samples_of_blocks(blocks: Iterable[Located], first_row: int, keep: Keep) -> Samples:
-    """Samples that are kept of the blocks of a part that starts at a row."""
-    parts = (keep(Samples.of(block, first_row)) for block in blocks)
-    return reduce(partial(Samples.merged, keep=keep), parts)
-
-
-def _part_samples(explanation: Explanation, keep: Keep, part: MultiViewData) -> Samples:
+def _part_samples(explanation: Explanation, keep: Keep, part: MultiViewData) -> pd.DataFrame:
     return samples_of_blocks(explanation.located(part), part.first_row, keep)
+
+
+def _named(samples: pd.DataFrame, clusters: Any, index: "pd.Index[Any]") -> pd.DataFrame:
+    """Table with the names of samples, of whose positions `index` has the ids, and clusters."""
+    positions, labels, codes = (
+        samples[name].to_numpy() for name in ("position", "label", "second")
+    )
+    second = clusters[codes]
+    if (codes < 0).any():
+        second = second.astype(object).where(codes >= 0, None)
+    columns = samples[["distance", "confidence"]].reset_index(drop=True)
+    return columns.assign(sample=index[positions], cluster=clusters[labels], second_cluster=second)
 
 
 def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> pd.DataFrame:
@@ -107,8 +92,7 @@ def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> p
 
     Parameters
     ----------
-    model_or_labels : fitted estimator, or array-like (n,) of labels
-        As for :func:`cluster_markers`.
+    %(model_or_labels)s
     X : views of samples, in any form that estimators take
         Read once, part by part; twice for labels and other estimators.
     n_samples : int, default=5
@@ -124,12 +108,7 @@ def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> p
     --------
     doubtful : The samples with the lowest confidence.
 
-    Examples
-    --------
-    >>> from anchorview import DALMC, load_digits
-    >>> from anchorview.inspection import representatives
-    >>> views, y = load_digits(return_X_y=True)
-    >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
+    %(digits)s
     >>> typical = representatives(model, views, n_samples=3)
     >>> len(typical)
     30
@@ -139,8 +118,8 @@ def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> p
     """
     require_positive("n_samples", n_samples)
     labeled = labeled_source(model_or_labels, X)
-    samples = kept_samples(labeled, partial(Samples.nearest, n=n_samples), "representatives")
-    table = samples.table(labeled.clusters, labeled.sample_index)
+    samples = kept_samples(labeled, partial(nearest, n=n_samples), "representatives")
+    table = _named(samples, labeled.clusters, labeled.sample_index)
     table["rank"] = table.groupby("cluster", sort=False).cumcount() + 1
     return table[["cluster", "rank", "sample", "distance", "confidence", "second_cluster"]]
 
@@ -187,13 +166,13 @@ def doubtful(
     True
     """
     require_positive("n_samples", n_samples)
-    keep = partial(Samples.doubtful, n=n_samples)
+    keep = partial(_least_certain, n=n_samples)
     if X is None:
         table = _doubtful_of_fit(model_or_labels, keep)
     else:
         labeled = labeled_source(model_or_labels, X)
         samples = kept_samples(labeled, keep, "doubtful samples")
-        table = samples.table(labeled.clusters, labeled.sample_index)
+        table = _named(samples, labeled.clusters, labeled.sample_index)
     return table[["sample", "cluster", "confidence", "second_cluster"]]
 
 
@@ -208,11 +187,10 @@ def _doubtful_of_fit(model: Any, keep: Keep) -> pd.DataFrame:
     if not len(model.labels_):
         raise ValueError("The model was saved without the results of its samples: give X.")
     if hasattr(model, "second_labels_"):
-        positions = np.arange(len(model.labels_))
-        nothing = np.empty(len(positions))
         stored = (model.labels_, model.second_labels_, model.confidence_)
-        labels, second, confidence = map(np.asarray, stored)
-        samples = keep(Samples(positions, labels, second, confidence, nothing, nothing))
+        columns = zip(("label", "second", "confidence"), map(np.asarray, stored), strict=True)
+        position = np.arange(len(model.labels_))
+        samples = keep(pd.DataFrame({**dict(columns), "position": position, "distance": np.nan}))
     else:
         require_memory(
             float(model.embedding_.nbytes), "Reading embedding_", "Give X, which is read in parts."
@@ -222,7 +200,7 @@ def _doubtful_of_fit(model: Any, keep: Keep) -> pd.DataFrame:
     names, ids = model.cluster_names_, model.sample_ids_
     clusters = pd.RangeIndex(model.n_clusters_) if names is None else pd.Index(names)
     index = pd.RangeIndex(len(model.labels_)) if ids is None else pd.Index(np.asarray(ids))
-    return samples.table(clusters, index)
+    return _named(samples, clusters, index)
 
 
 def require_positive(name: str, value: int) -> None:
@@ -231,6 +209,7 @@ def require_positive(name: str, value: int) -> None:
         raise ValueError(f"{name}={value} should be >= 1.")
 
 
+@filled
 def memberships(model_or_labels: Any, X: ViewsLike) -> pd.DataFrame:
     r"""Soft memberships of samples in the clusters.
 
@@ -245,8 +224,7 @@ def memberships(model_or_labels: Any, X: ViewsLike) -> pd.DataFrame:
 
     Parameters
     ----------
-    model_or_labels : fitted estimator, or array-like (n,) of labels
-        As for :func:`cluster_markers`.
+    %(model_or_labels)s
     X : views of samples, in any form that `predict` takes
         They are processed part by part; the result is in memory.
 
@@ -262,12 +240,7 @@ def memberships(model_or_labels: Any, X: ViewsLike) -> pd.DataFrame:
     doubtful : The samples with the lowest confidence.
     outlier_scores : Samples that are far from all others of their cluster.
 
-    Examples
-    --------
-    >>> from anchorview import DALMC, load_digits
-    >>> from anchorview.inspection import memberships
-    >>> views, _ = load_digits(return_X_y=True)
-    >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
+    %(digits)s
     >>> soft = memberships(model, views)
     >>> soft.shape
     (2000, 10)
@@ -280,6 +253,7 @@ def memberships(model_or_labels: Any, X: ViewsLike) -> pd.DataFrame:
     return pd.DataFrame(members, index=labeled.sample_index, columns=labeled.clusters)
 
 
+@filled
 def outlier_scores(model_or_labels: Any, X: ViewsLike) -> "pd.Series[float]":
     """How far samples are from the center of their cluster, relative to its other samples.
 
@@ -291,8 +265,7 @@ def outlier_scores(model_or_labels: Any, X: ViewsLike) -> "pd.Series[float]":
 
     Parameters
     ----------
-    model_or_labels : fitted estimator, or array-like (n,) of labels
-        As for :func:`cluster_markers`.
+    %(model_or_labels)s
     X : views of samples, in any form that `predict` takes
 
     Returns
@@ -304,12 +277,7 @@ def outlier_scores(model_or_labels: Any, X: ViewsLike) -> "pd.Series[float]":
     --------
     representatives : The samples nearest to the centers.
 
-    Examples
-    --------
-    >>> from anchorview import DALMC, load_digits
-    >>> from anchorview.inspection import outlier_scores
-    >>> views, _ = load_digits(return_X_y=True)
-    >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
+    %(digits)s
     >>> scores = outlier_scores(model, views)
     >>> bool(abs((scores**2).mean() - 1) < 1e-6)
     True

@@ -13,6 +13,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
 from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection.labeled_parts import (
+    filled,
     fitted_views,
     labeled_source,
     plain_views,
@@ -30,6 +31,7 @@ PartContributions = Callable[[MultiViewData], tuple[Array, Array]]
 """Clusters of the samples of a part, and contributions of their views; can be pickled."""
 
 
+@filled
 def view_contributions(
     model_or_labels: Any, X: ViewsLike, *, by: Literal["sample", "cluster"] = "sample"
 ) -> pd.DataFrame:
@@ -49,8 +51,7 @@ def view_contributions(
 
     Parameters
     ----------
-    model_or_labels : fitted estimator, or array-like (n,) of labels
-        As for :func:`cluster_markers`.
+    %(model_or_labels)s
     X : views of samples, in any form that `predict` takes
         Samples may lack views.
     by : {"sample", "cluster"}, default="sample"
@@ -66,12 +67,7 @@ def view_contributions(
     --------
     leave_one_view_out : What the result would be without a view.
 
-    Examples
-    --------
-    >>> from anchorview import DALMC, load_digits
-    >>> from anchorview.inspection import view_contributions
-    >>> views, _ = load_digits(return_X_y=True)
-    >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
+    %(digits)s
     >>> contributions = view_contributions(model, views, by="cluster")
     >>> contributions.shape
     (10, 6)

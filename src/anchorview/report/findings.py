@@ -19,7 +19,7 @@ from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import leading_markers
 from anchorview.inspection.summary import DistanceSums, summary_of, with_borders
-from anchorview.inspection.typical_samples import Samples, kept_samples, samples_of_blocks
+from anchorview.inspection.typical_samples import kept_samples, nearest, samples_of_blocks
 from anchorview.inspection.view_contributions import MAX_SAMPLES
 from anchorview.metrics import clustering_scores
 from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding, stored_embedding
@@ -218,7 +218,7 @@ def _overview_of_model(fit: CheckedFit) -> Overview:
     if hasattr(model, "__anchorview_explain__") and embedding is not None and not fit.is_auto:
         explanation, rows = model.__anchorview_explain__(), np.asarray(embedding)
         sums = reduce(DistanceSums.merged, map(DistanceSums.of, explanation.located_rows(rows)))
-        samples = samples_of_blocks(explanation.located_rows(rows), 0, Samples.in_order)
+        samples = samples_of_blocks(explanation.located_rows(rows), 0, _in_order)
         clusters = sums.table(pd.RangeIndex(fit.n_clusters))
         return clusters, _certainty(fit, samples), None
     clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
@@ -236,20 +236,26 @@ def _overview_of_views(fit: CheckedFit) -> Overview:
     # Labels say nothing about clusters without samples.
     clusters = summary_of(labeled, 1, 1).reindex(range(fit.n_clusters))
     clusters["size"], clusters["share"] = fit.sizes, fit.sizes / len(fit.labels)
-    samples = kept_samples(labeled, Samples.in_order, "confidence")
-    samples = samples._replace(second=labeled.clusters[samples.second].to_numpy())
-    typical = samples.nearest(N_REPRESENTATIVES)
-    rows = {"cluster": labeled.clusters[typical.labels], "row": typical.positions}
-    return clusters, _certainty(fit, samples), pd.DataFrame(rows)
+    samples = kept_samples(labeled, _in_order, "confidence")
+    samples["second"] = labeled.clusters[samples["second"].to_numpy()]
+    typical = nearest(samples, N_REPRESENTATIVES)
+    names = labeled.clusters[typical["label"].to_numpy()]
+    rows = pd.DataFrame({"cluster": names, "row": typical["position"].to_numpy()})
+    return clusters, _certainty(fit, samples), rows
 
 
-def _certainty(fit: CheckedFit, samples: Samples) -> Certainty | None:
+def _in_order(samples: pd.DataFrame) -> pd.DataFrame:
+    return samples.sort_values("position")
+
+
+def _certainty(fit: CheckedFit, samples: pd.DataFrame) -> Certainty | None:
     if fit.n_clusters == 1:
         return None
+    names = ("confidence", "second", "second_confidence")
+    confidence, second, others = (samples[name].to_numpy() for name in names)
     if fit.is_auto:
-        return _consensus(fit.model, samples.confidence, samples.second)
-    doubtful = samples.second_confidence > DOUBTFUL_SHARE * samples.confidence
-    return Certainty(samples.confidence, samples.second, doubtful, MEMBERSHIP)
+        return _consensus(fit.model, confidence, second)
+    return Certainty(confidence, second, others > DOUBTFUL_SHARE * confidence, MEMBERSHIP)
 
 
 def _consensus(model: Any, confidence: Array, second_labels: Array) -> Certainty:

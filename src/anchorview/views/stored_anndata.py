@@ -163,7 +163,7 @@ def read_table(path: Path, key: str) -> pd.DataFrame:
 def modality_names(path: Path) -> list[str]:
     """Names of the modalities of a MuData file, in the order that it gives."""
     with _open(path) as file:
-        if "mod" not in file:
+        if not file.get("mod"):
             raise ValueError("it has no modalities")
         if int(file.attrs.get("axis", 0)) == 1:
             raise ValueError(

@@ -19,6 +19,7 @@ from anchorview._utils.errors import DataFileError, MissingPackageError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.compared import OPMC
 from anchorview.datasets import ViewFile
+from anchorview.datasets.file_contents import ReadOptions
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.datasets.formats.parquet import parquet_view
 from anchorview.distributed import dask_views
@@ -426,7 +427,8 @@ def test_dask_views_of_tables_with_different_samples(tmp_path):
         frame = pd.DataFrame(make_views(50)["a"], index=[f"s{i + first}" for i in range(50)])
         frame.columns = frame.columns.astype(str)
         frame.to_parquet(tmp_path / f"{name}.parquet")
-    arrays = dask_views([parquet_view(tmp_path / f"{name}.parquet") for name in "ab"])
+    paths = (tmp_path / f"{name}.parquet" for name in "ab")
+    arrays = dask_views([parquet_view(path, ReadOptions(), "") for path in paths])
     with pytest.raises(DataFileError, match=r"row 0 is the sample 's1' in .*'s0' in"):
         arrays[1].compute()
 

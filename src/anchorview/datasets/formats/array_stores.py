@@ -50,14 +50,13 @@ class Hdf5View(StoredView):
     @property
     def T(self) -> "Hdf5View":
         """The view with samples and features exchanged."""
-        return open_dataset(self.path, self.key, not self.in_columns)
+        with _h5py().File(self.path, "r") as file:
+            return view_of_dataset(self.path, file[self.key], not self.in_columns)
 
     def _read(self, start: int, stop: int) -> Array:
         # Opened for each read: an open file can neither be pickled nor survive a fork.
         with _h5py().File(self.path, "r") as file:
             node = file[self.key]
-            if len(self) != node.shape[self.in_columns]:
-                raise ValueError(f"the dataset {self.key!r} now has the shape {node.shape}")
             return node[:, start:stop].T if self.in_columns else node[start:stop]
 
 
@@ -67,12 +66,6 @@ def view_of_dataset(path: Path, node: Any, in_columns: bool = False) -> Hdf5View
     step = node.chunks[in_columns] if node.chunks else 1
     dtype = node.dtype.newbyteorder("=")
     return Hdf5View(path, shape, dtype, node.name, in_columns, row_step=step)
-
-
-def open_dataset(path: Path, key: str, in_columns: bool = False) -> Hdf5View:
-    """Open a 2-D numeric dataset as a view."""
-    with _h5py().File(path, "r") as file:
-        return view_of_dataset(path, file[key], in_columns)
 
 
 def _read_dataset(node: Any) -> Array:
@@ -231,8 +224,6 @@ def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
             kind = "Modality"
             cells = {name: StoredCells(path, f"/mod/{name}") for name in modality_names(path)}
         choices = choices or dict.fromkeys(cells, MatrixChoice())
-        if not cells:
-            raise ValueError("the MuData object has no modalities.")
         if unknown := [name for name in choices if name not in cells]:
             raise ValueError(
                 f"views names {unknown[0]!r}, but the modalities are {', '.join(cells)}."

@@ -12,7 +12,6 @@ import pandas as pd
 
 from anchorview._utils.errors import DataFileError, optional_import
 from anchorview.datasets.file_contents import (
-    DEFAULT_OPTIONS,
     ReadOptions,
     data_file_errors,
     require_free_memory,
@@ -44,28 +43,25 @@ class ParquetView(StoredView):
     """Rows at which the row groups start, followed by the number of rows."""
 
     def _read(self, start: int, stop: int) -> Any:
-        groups = self._groups(start, stop)
-        table = _open(self.path).read_row_groups(groups, columns=list(self.columns))
-        rows = table.slice(start - self.group_starts[groups[0]], stop - start)
+        rows = self._rows(start, stop, list(self.columns))
         view = table_view(_frame(rows), self.path, self.categories)
         return view if self.kinds else view.values()
 
-    def _groups(self, start: int, stop: int) -> list[int]:
-        """Row groups that cover some rows."""
+    def _rows(self, start: int, stop: int, columns: list[str]) -> Any:
+        """Read some columns of at least one row, from the row groups that cover it."""
         starts = self.group_starts
-        return [g for g in range(len(starts) - 1) if starts[g] < stop and starts[g + 1] > start]
+        groups = [g for g in range(len(starts) - 1) if starts[g] < stop and starts[g + 1] > start]
+        table = _open(self.path).read_row_groups(groups, columns=columns)
+        return table.slice(start - starts[groups[0]], stop - start)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         if self.id_source is None:
             return None
         if isinstance(self.id_source, range):
             return pd.Index(np.array(self.id_source[start:stop], dtype=np.int64))
-        groups = self._groups(start, stop)
-        if not groups:
+        if start == stop:
             return pd.Index([], dtype=np.int64)
-        table = _open(self.path).read_row_groups(groups, columns=[self.id_source])
-        first = self.group_starts[groups[0]]
-        column = table.column(self.id_source).slice(start - first, stop - start)
+        column = self._rows(start, stop, [self.id_source]).column(self.id_source)
         missing = np.flatnonzero(column.is_null().to_numpy())
         if len(missing):
             with data_file_errors(self.path):
@@ -97,7 +93,7 @@ def parquet_features(path: Path, options: ReadOptions) -> list[str]:
     return [name for name in schema.names if name not in left_out]
 
 
-def parquet_view(path: Path, options: ReadOptions = DEFAULT_OPTIONS, name: str = "") -> ParquetView:
+def parquet_view(path: Path, options: ReadOptions, name: str) -> ParquetView:
     """Open a table as a view with a name.
 
     By default, the sample id is the index of the stored DataFrame, or the first column if that
