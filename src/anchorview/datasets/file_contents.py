@@ -1,24 +1,40 @@
-"""What all file formats share: options, errors that name the file, and class labels."""
+"""What all file formats share: options, errors that name the file, and what its arrays are.
+
+Views, class labels and availability are found among arrays that are read or not read yet.
+"""
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import free_memory
-from anchorview._utils.text import format_bytes, listed, one_line
+from anchorview._utils.text import format_bytes, listed, one_line, quoted
+from anchorview._utils.typing import Matrix
 from anchorview.views.anndata_matrices import ViewSelection
+from anchorview.views.stored_view import StoredView, View, ViewFile
 
 LABEL_NAMES = ("y", "gt", "truth", "truelabel", "label", "labels", "target", "gnd")
 """Names of class labels, in any case; the first ones take precedence."""
+
+AVAILABILITY_NAMES = ("available", "availability", "mask", "index", "ind", "indicator", "presence")
+"""Names, in any case, of a matrix that says which samples have which views."""
+
+ROWS_EXAMINED = 1024
+"""Rows by which a matrix is taken for one of zeros and ones before it is read as a whole."""
+
+Variables: TypeAlias = dict[str, object]
+"""Contents of a file by name."""
 
 
 @contextmanager
@@ -186,3 +202,229 @@ def labels_by_id(values: "pd.Series[Any]", ids: "pd.Index[Any]", source: str) ->
             f"{source} holds class labels that are not integers or strings. Encode them."
         )
     return pd.Series(labels, index=ids, name=values.name)
+
+
+@dataclass(frozen=True)
+class OtherArray:
+    """An array that cannot be a view, and that is not read."""
+
+    shape: tuple[int, ...]
+    kind: object
+
+    def __str__(self) -> str:
+        return f"{' x '.join(map(str, self.shape)) or 'one'} {self.kind} values"
+
+
+def stored_variable(
+    name: str,
+    array: Any,
+    labels: str | None,
+    read: Callable[[], NDArray[Any]],
+    open_view: Callable[[], StoredView],
+) -> object:
+    """Read class labels, open a matrix, or describe anything else, by its shape and dtype."""
+    shape, dtype = array.shape, array.dtype
+    other = OtherArray(shape, dtype)
+    n_values = np.prod(shape, dtype=float)
+    # Of what is named like labels, only vectors are read: anything else may be too large.
+    if is_label_name(name, labels) and n_values == max(shape, default=0):
+        require_free_memory(n_values * dtype.itemsize, f"an array of {other}")
+        return read()
+    return open_view() if _can_be_view(shape, dtype) else other
+
+
+def views_among(
+    contents: Variables, path: Path, labels: str | None, *, matlab: bool = False
+) -> ViewFile:
+    """Separate views, class labels and availability; samples become rows.
+
+    With `matlab`, views are selected by MATLAB conventions, and samples may be columns.
+    """
+    select = _matlab_views if matlab else _matrices
+    variables = {n: value for n, value in contents.items() if not is_label_name(n, labels)}
+    named = {
+        name: value
+        for name, value in variables.items()
+        if name.rpartition("/")[2].lower() in AVAILABILITY_NAMES and _is_matrix(value)
+    }
+    masks = {
+        name
+        for name, matrix in named.items()
+        # MATLAB's vectors are 2-D too, and often hold an order of the samples.
+        if (not matlab or min(matrix.shape) > 1)
+        and _as_availability(matrix[:ROWS_EXAMINED]) is not None
+    }
+    selected = select({n: value for n, value in variables.items() if n not in masks})
+    if not selected:
+        masks, selected = set(), select(variables)
+    if not selected:
+        raise DataFileError(
+            f"no views inside, only {', '.join(map(repr, contents)) or 'nothing'}. Store each view "
+            "as a 2-D numeric array, samples x features, under a name that is not one of class "
+            "labels."
+        )
+    target = _class_labels(contents, labels)
+    views = _samples_as_rows(selected, target, matlab)
+    shape = (next(iter(views.values())).shape[0], len(views))
+    available = None
+    for name, matrix in named.items():
+        fits = shape in (matrix.shape, matrix.shape[::-1])
+        if name in masks or (fits and name not in selected):
+            mask = _as_availability(matrix) if fits else None
+            if mask is None or available is not None:
+                raise DataFileError(
+                    f"{name!r} is named like an availability matrix (which samples have which "
+                    f"views), but is not the only {shape[0]} x {shape[1]} (samples x views) matrix "
+                    "of zeros and ones. Correct or rename it."
+                )
+            available = mask if mask.shape == shape else mask.T
+    _explain_others(variables, matlab)
+    return ViewFile(views, target, path, None, available)
+
+
+def _matlab_views(variables: Variables) -> dict[str, Matrix]:
+    """Select the views by MATLAB conventions: a cell array, numbered matrices, or all others."""
+    lists = {name: value for name, value in variables.items() if isinstance(value, list) and value}
+    cells = {name: value for name, value in lists.items() if all(map(_is_matrix, value))}
+    for name, value in lists.items():
+        others = [item for item in value if isinstance(item, OtherArray)]
+        if others and (name == "X" or not cells):
+            raise _not_a_view_error(f"the cell array {name!r}", others[0])
+    if cells:
+        if "X" not in cells and len(cells) > 1:
+            raise DataFileError(
+                f"several cell arrays of matrices: {', '.join(map(repr, cells))}. Give the name X "
+                "to the one with the views."
+            )
+        matrices = cells.get("X", next(iter(cells.values())))
+        return {f"view_{i}": matrix for i, matrix in enumerate(matrices)}
+    views = _matrices(variables)
+    numbered = {name: view for name, view in views.items() if _is_numbered(name)}
+    for name, other in variables.items():
+        if isinstance(other, OtherArray) and (_is_numbered(name) or not numbered):
+            raise _not_a_view_error(repr(name), other)
+    # MATLAB's scalars and vectors are 2-D too: parameters, indices, weights.
+    return numbered or {name: view for name, view in views.items() if min(view.shape) > 1}
+
+
+def other_array(shape: tuple[int, ...], kind: str) -> OtherArray | None:
+    """An array that cannot be a view; None for scalars and vectors, which are parameters."""
+    return OtherArray(shape, kind) if len(shape) > 2 or min(shape) > 1 else None
+
+
+def _matrices(variables: Variables) -> dict[str, Matrix]:
+    """Select all matrices, in the natural order of their names."""
+    return {
+        name: value
+        for name, value in sorted(variables.items(), key=lambda item: natural(item[0]))
+        if _is_matrix(value)
+    }
+
+
+def _is_numbered(name: str) -> bool:
+    return re.fullmatch(r"[xX]_?\d+", name) is not None
+
+
+def _is_matrix(value: object) -> TypeGuard[Matrix]:
+    kinds = np.ndarray | sparse.csc_array | StoredView
+    return isinstance(value, kinds) and _can_be_view(value.shape, value.dtype)
+
+
+def _can_be_view(shape: tuple[int, ...], dtype: "np.dtype[Any]") -> bool:
+    return len(shape) == 2 and dtype.kind in "biuf" and min(shape) > 0
+
+
+def _explain_others(variables: Variables, matlab: bool) -> None:
+    """Refuse arrays that may be meant as views, and warn about others, as they are not used."""
+    others = {n: value for n, value in variables.items() if isinstance(value, OtherArray)}
+    if not matlab:
+        for name, value in variables.items():
+            if isinstance(value, np.ndarray) and not _is_matrix(value):
+                others[name] = OtherArray(value.shape, value.dtype)
+        for name, other in others.items():
+            if len(other.shape) > 1:
+                raise _not_a_view_error(repr(name), other)
+    if others:
+        shown = ", ".join(f"{name!r} ({other})" for name, other in others.items())
+        warnings.warn(
+            f"Arrays that are neither views nor class labels are ignored: {shown}.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _not_a_view_error(name: str, other: OtherArray) -> DataFileError:
+    return DataFileError(
+        f"{name} holds {other}. A view is a 2-D array of real numbers, samples x features, and is "
+        "not empty. Convert or remove it."
+    )
+
+
+def _class_labels(variables: Variables, labels: str | None) -> NDArray[Any] | None:
+    """Class labels under the first of their names; None without such a name."""
+    names = by_precedence(variables, labels)
+    values = {name: label_vector(variables[name]) for name in names}
+    vectors = {name: vector for name, vector in values.items() if vector is not None}
+    if names and not vectors:
+        raise DataFileError(
+            f"{names[0]!r} is named like class labels but is not one vector of integers or "
+            "strings. Store one label per sample, or rename it."
+        )
+    if not vectors:
+        return None
+    used, *others = vectors
+    ignored = [name for name in others if not np.array_equal(vectors[name], vectors[used])]
+    if ignored:
+        warnings.warn(
+            f"{quoted(used)} is read as the class labels, and {listed(ignored)}, which differs, is "
+            "ignored. Remove from the file what is not to be used.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return vectors[used]
+
+
+def _samples_as_rows(
+    matrices: dict[str, Matrix], target: NDArray[Any] | None, columns_allowed: bool
+) -> dict[str, View]:
+    """Views with as many rows as there are class labels; raise if the numbers of samples differ."""
+    rows = {matrix.shape[0] for matrix in matrices.values()}
+    columns = {matrix.shape[1] for matrix in matrices.values()}
+    if target is None:
+        in_columns = len(columns) == 1 and len(rows) > 1
+    else:
+        in_columns = columns == {len(target)} and rows != {len(target)}
+    if in_columns and columns_allowed:
+        matrices = {name: matrix.T for name, matrix in matrices.items()}
+        rows, columns = columns, rows
+    shapes = ", ".join(f"{name} {m.shape[0]} x {m.shape[1]}" for name, m in matrices.items())
+    advice = " If samples are columns, transpose the views." if len(columns) == 1 else ""
+    if len(rows) > 1:
+        raise DataFileError(
+            f"the views differ in their number of samples: {shapes}. All views need the same "
+            f"samples as rows, in the same order.{advice}"
+        )
+    if target is not None and rows != {len(target)}:
+        raise DataFileError(
+            f"{len(target)} class labels do not fit the views: {shapes}. Store one label per "
+            f"sample.{advice}"
+        )
+    return {name: _as_view(matrix) for name, matrix in matrices.items()}
+
+
+def _as_view(matrix: Matrix) -> View:
+    if isinstance(matrix, StoredView):
+        return matrix
+    view = sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
+    # Compiled code downstream requires native byte order.
+    return view.astype(view.dtype.newbyteorder("="), copy=False)
+
+
+def _as_availability(matrix: Any) -> NDArray[np.bool_] | None:
+    """Convert a matrix of zeros and ones to booleans; None if it holds anything else."""
+    if isinstance(matrix, StoredView):
+        require_free_memory(matrix.nbytes, "reading the availability of the views")
+    entries = matrix.data if sparse.issparse(matrix) else np.asarray(matrix)
+    if not np.isin(entries, (0, 1)).all():
+        return None
+    return (matrix.toarray() if sparse.issparse(matrix) else entries).astype(bool)

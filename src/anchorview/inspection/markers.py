@@ -107,15 +107,18 @@ def cluster_markers(
     """
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features={n_features} should be >= 1, or None for all.")
-    labeled = labeled_source(model_or_labels, X)
-    moments = labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, "markers")
-    return marker_table(labeled, moments, n_features)
+    return marker_table(labeled_source(model_or_labels, X), n_features)
 
 
 def marker_table(
-    labeled: LabeledSource, moments: Sequence[ViewMoments], n_features: int | None = None
+    labeled: LabeledSource,
+    n_features: int | None = None,
+    moments: Sequence[ViewMoments] | None = None,
 ) -> pd.DataFrame:
-    """Table of :func:`cluster_markers`, from the moments of each view."""
+    """Table of :func:`cluster_markers`, from the moments of each view if they are known."""
+    if moments is None:
+        work = partial(part_moments, len(labeled.clusters))
+        moments = labeled.reduce(work, merge_views, "markers")
     names = labeled.feature_names
     flat = [view.features(names[p]) for p, view in enumerate(moments)]
     has_samples = np.any([view.counts.any(axis=1) for view, _ in flat], axis=0)
@@ -165,15 +168,12 @@ def marker_table(
         **sorted_columns,
     }
     if any(feature.kind != "number" for feature in features):
-        markers |= {"column": column_names, "kind": kinds, **_ratios(markers, kinds == "level")}
+        means = markers["mean_in"], markers["mean_out"]
+        a, b = (np.where(kinds == "level", shares, np.nan) for shares in means)
+        markers |= {"column": column_names, "kind": kinds}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            markers |= {"lift": a / b, "odds_ratio": a * (1 - b) / (b * (1 - a))}
     return pd.DataFrame(markers)
-
-
-def _ratios(markers: dict[str, Any], is_level: Array) -> dict[str, Array]:
-    """Ratios of the shares of levels, and of their odds."""
-    a, b = (np.where(is_level, markers[name], np.nan) for name in ("mean_in", "mean_out"))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return {"lift": a / b, "odds_ratio": a * (1 - b) / (b * (1 - a))}
 
 
 def leading_markers(markers: pd.DataFrame, n_features: int, by: Sequence[str]) -> pd.DataFrame:

@@ -237,7 +237,7 @@ def _table(
     markers: dict[Any, list[str]] = {}
     if np.count_nonzero(sums.distances.sizes) > 1:
         n_levels = sum(len(view.levels) for view in sums.moments)
-        table = marker_table(labeled, sums.moments, n_features + n_levels)
+        table = marker_table(labeled, n_features + n_levels, sums.moments)
         table = leading_markers(table, n_features, ["cluster"])
         for row in table.to_dict("records"):
             text = f"{row['view']}: {row['feature']} {shares_text(row)}"

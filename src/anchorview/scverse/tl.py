@@ -5,7 +5,6 @@ and return it.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,7 +15,6 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.dalmc import DALMC
 from anchorview.estimators.preparation import fit_preparation, prepare
-from anchorview.inspection.cluster_moments import merge_views, part_moments
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import marker_table
 from anchorview.scverse.results import (
@@ -214,9 +212,7 @@ def markers(
     preparation = fit_preparation(source, steps)
     if preparation is not None:
         source = prepare(source, preparation)
-    labeled = labeled_source(labels[known].astype(str), source)
-    moments = labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, "markers")
-    table = marker_table(labeled, moments)
+    table = marker_table(labeled_source(labels[known].astype(str), source))
     groups = [str(name) for name in labels.cat.categories if name in set(table["cluster"])]
     for view, rows in table.groupby("view", sort=False):
         target: Any = data if is_anndata(data) else modalities_of(data)[str(view)]

@@ -15,8 +15,14 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError, optional_import
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.datasets.file_arrays import Variables, stored_variable, views_among
-from anchorview.datasets.file_contents import ReadOptions, by_precedence, labels_by_id
+from anchorview.datasets.file_contents import (
+    ReadOptions,
+    Variables,
+    by_precedence,
+    labels_by_id,
+    stored_variable,
+    views_among,
+)
 from anchorview.views.alignment import require_unique_ids
 from anchorview.views.anndata_matrices import (
     MatrixChoice,

@@ -23,8 +23,14 @@ from scipy import sparse
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
-from anchorview.datasets.file_arrays import Variables, other_array, views_among
-from anchorview.datasets.file_contents import ReadOptions, is_label_name, require_free_memory
+from anchorview.datasets.file_contents import (
+    ReadOptions,
+    Variables,
+    is_label_name,
+    other_array,
+    require_free_memory,
+    views_among,
+)
 from anchorview.datasets.formats.array_stores import (
     require_no_links,
     require_sound_strings,

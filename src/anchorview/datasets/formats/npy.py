@@ -20,12 +20,15 @@ from numpy.typing import NDArray
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
-from anchorview.datasets.file_arrays import OtherArray, Variables, stored_variable, views_among
 from anchorview.datasets.file_contents import (
+    OtherArray,
     ReadOptions,
+    Variables,
     data_file_errors,
     require_free_memory,
     require_regular_file,
+    stored_variable,
+    views_among,
 )
 from anchorview.datasets.formats.table_folder import TABLE_SUFFIXES, files_by_name
 from anchorview.views.stored_view import StoredView, Target, View, ViewFile
