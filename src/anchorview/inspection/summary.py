@@ -1,23 +1,19 @@
 """A table with one row per cluster, computed in one pass over the rows."""
 
 from functools import partial, reduce
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import check_scalar
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import Explanation, Located
 from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
 from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source
 from anchorview.inspection.markers import leading_markers, marker_table, shares_text
-from anchorview.inspection.typical_samples import (
-    Keep,
-    merge_samples,
-    nearest,
-    require_positive,
-    samples_of_blocks,
-)
+from anchorview.inspection.typical_samples import Keep, merge_samples, nearest, samples_of_blocks
 from anchorview.inspection.view_contributions import ContributionSums, PartContributions
 from anchorview.inspection.view_means import MeansExplanation, explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -78,8 +74,8 @@ def cluster_summary(
     >>> int(summary["size"].sum())
     2000
     """
-    require_positive("n_features", n_features)
-    require_positive("n_medoids", n_medoids)
+    check_scalar(n_features, "n_features", Integral, min_val=1)
+    check_scalar(n_medoids, "n_medoids", Integral, min_val=1)
     summary = summary_of(labeled_source(model_or_labels, X), n_features, n_medoids)
     return with_borders(summary, model_or_labels)
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import check_scalar
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
@@ -116,7 +118,7 @@ def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> p
     >>> bool((classes == classes[:, :1]).all())
     True
     """
-    require_positive("n_samples", n_samples)
+    check_scalar(n_samples, "n_samples", Integral, min_val=1)
     labeled = labeled_source(model_or_labels, X)
     samples = kept_samples(labeled, partial(nearest, n=n_samples), "representatives")
     table = _named(samples, labeled.clusters, labeled.sample_index)
@@ -165,7 +167,7 @@ def doubtful(
     >>> bool(uncertain["confidence"].iloc[0] == model.confidence_.min())
     True
     """
-    require_positive("n_samples", n_samples)
+    check_scalar(n_samples, "n_samples", Integral, min_val=1)
     keep = partial(_least_certain, n=n_samples)
     if X is None:
         table = _doubtful_of_fit(model_or_labels, keep)
@@ -201,12 +203,6 @@ def _doubtful_of_fit(model: Any, keep: Keep) -> pd.DataFrame:
     clusters = pd.RangeIndex(model.n_clusters_) if names is None else pd.Index(names)
     index = pd.RangeIndex(len(model.labels_)) if ids is None else pd.Index(np.asarray(ids))
     return _named(samples, clusters, index)
-
-
-def require_positive(name: str, value: int) -> None:
-    """Raise if a number of samples or features is not positive."""
-    if value < 1:
-        raise ValueError(f"{name}={value} should be >= 1.")
 
 
 @filled

@@ -91,7 +91,7 @@ def write_results(
     >>> cells.obsm["X_anchorview"].shape[0], sorted(cells.uns["anchorview"])
     (60, ['params', 'view_matrices', 'view_names', 'view_preprocessing', 'view_weights'])
     """
-    require_writable_object(data, key)
+    writable_object(data, key)
     require_labels(model)
     rows = _rows_of_cells(data, model, partial)
     clusters, codes = np.unique(np.asarray(model.labels_)[rows], return_inverse=True)
@@ -123,13 +123,15 @@ def write_results(
     }
 
 
-def require_writable_object(data: AnnotatedData, key: str) -> None:
-    """Raise if results cannot be written into an object under a name."""
+def writable_object(data: Any, key: str, copy: bool = False) -> Any:
+    """Object or its copy; raises if results cannot be written into it under a name."""
     require_mudata(data)
     if not key or "/" in key:
         raise ValueError(f"key must be a name without slashes, as files require; got {key!r}.")
+    data = data.copy() if copy else data
     if data.is_view:
         raise ValueError("This object is a view of another one. Write into a copy: data.copy().")
+    return data
 
 
 def _write_cells(

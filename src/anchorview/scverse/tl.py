@@ -20,8 +20,8 @@ from anchorview.inspection.markers import marker_table
 from anchorview.scverse.results import (
     clusters_of,
     filled,
-    require_writable_object,
     results_of,
+    writable_object,
     write_results,
 )
 from anchorview.sources.open_source import open_source
@@ -30,7 +30,6 @@ from anchorview.views.anndata_matrices import (
     ViewSelection,
     is_anndata,
     modalities_of,
-    require_mudata,
 )
 from anchorview.views.input_grammar import Join, parse, with_samples
 
@@ -96,7 +95,7 @@ def dalmc(
     >>> cells.obs["dalmc"].cat.categories.tolist(), cells.obsm["X_dalmc"].shape
     (['0', '1', '2'], (90, 3))
     """
-    data = _object_to_write(data, key_added, copy)
+    data = writable_object(data, key_added, copy)
     model = DALMC(n_clusters, random_state=random_state, **params)
     model.fit(data, views=views, join=join, batch=batch, covariates=covariates)
     write_results(data, model, key_added, partial=join == "inner")
@@ -146,7 +145,7 @@ def auto(
     >>> bool((cells.obs["auto_dalmc_confidence"] > 0.5).all())
     True
     """
-    data = _object_to_write(data, key_added, copy)
+    data = writable_object(data, key_added, copy)
     model = AutoDALMC(n_clusters, random_state=random_state, **params)
     model.fit(data, views=views, join=join, batch=batch, covariates=covariates)
     write_results(data, model, key_added, partial=join == "inner")
@@ -196,7 +195,7 @@ def markers(
     >>> cells.uns["rank_genes_groups"]["names"].dtype.names
     ('0', '1', '2')
     """
-    data = _object_to_write(data, key_added, copy)
+    data = writable_object(data, key_added, copy)
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features={n_features} should be >= 1, or None for all features.")
     labels = clusters_of(data, key)
@@ -232,13 +231,6 @@ def markers(
             **_ranked(rows, groups, n_features),
         }
     return data if copy else None
-
-
-def _object_to_write(data: Any, key: str, copy: bool) -> Any:
-    require_mudata(data)
-    data = data.copy() if copy else data
-    require_writable_object(data, key)
-    return data
 
 
 def _clustered_views(data: AnnotatedData, key: str) -> tuple[dict[str, str], dict[str, Any]]:
