@@ -84,6 +84,7 @@ def _named(samples: pd.DataFrame, clusters: Any, index: "pd.Index[Any]") -> pd.D
     return columns.assign(sample=index[positions], cluster=clusters[labels], second_cluster=second)
 
 
+@filled
 def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> pd.DataFrame:
     """Return the samples of each cluster that are nearest to its center.
 
