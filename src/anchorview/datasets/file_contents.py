@@ -33,6 +33,8 @@ AVAILABILITY_NAMES = ("available", "availability", "mask", "index", "ind", "indi
 ROWS_EXAMINED = 1024
 """Rows by which a matrix is taken for one of zeros and ones before it is read as a whole."""
 
+NUMBERED = re.compile(r"[xX]_?\d+")
+
 Variables: TypeAlias = dict[str, object]
 """Contents of a file by name."""
 
@@ -299,9 +301,9 @@ def _matlab_views(variables: Variables) -> dict[str, Matrix]:
         matrices = cells.get("X", next(iter(cells.values())))
         return {f"view_{i}": matrix for i, matrix in enumerate(matrices)}
     views = _matrices(variables)
-    numbered = {name: view for name, view in views.items() if _is_numbered(name)}
+    numbered = {name: view for name, view in views.items() if NUMBERED.fullmatch(name)}
     for name, other in variables.items():
-        if isinstance(other, OtherArray) and (_is_numbered(name) or not numbered):
+        if isinstance(other, OtherArray) and (NUMBERED.fullmatch(name) or not numbered):
             raise _not_a_view_error(repr(name), other)
     # MATLAB's scalars and vectors are 2-D too: parameters, indices, weights.
     return numbered or {name: view for name, view in views.items() if min(view.shape) > 1}
@@ -319,10 +321,6 @@ def _matrices(variables: Variables) -> dict[str, Matrix]:
         for name, value in sorted(variables.items(), key=lambda item: natural(item[0]))
         if _is_matrix(value)
     }
-
-
-def _is_numbered(name: str) -> bool:
-    return re.fullmatch(r"[xX]_?\d+", name) is not None
 
 
 def _is_matrix(value: object) -> TypeGuard[Matrix]:

@@ -149,15 +149,14 @@ class DistanceSums(NamedTuple):
         # NaN for clusters without samples.
         counts = np.where(filled, sizes, np.nan)
         separation = self.separation[np.arange(k), nearest]
-        nearest_clusters: Any = clusters[nearest]
+        neighbors = clusters[nearest]
         if not pairs.all():
-            nearest_clusters = nearest_clusters.to_numpy(dtype=object, copy=True)
-            nearest_clusters[~pairs] = None
+            neighbors = neighbors.astype(object).where(pairs, None)
         columns = {
             "size": sizes,
             "share": sizes / sizes.sum(),
             "confidence": self.confidence / counts,
-            "nearest_cluster": nearest_clusters,
+            "nearest_cluster": neighbors,
             "separation": np.where(pairs, separation / counts, np.nan),
         }
         return pd.DataFrame(columns).set_index(clusters.rename("cluster"))

@@ -17,7 +17,6 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
 )
 from anchorview.datasets.formats.table_checks import (
-    missing_id_error,
     require_content,
     rows_in_block,
     table_view,
@@ -64,8 +63,8 @@ class ParquetView(StoredView):
         column = self._rows(start, stop, [self.id_source]).column(self.id_source)
         missing = np.flatnonzero(column.is_null().to_numpy())
         if len(missing):
-            with data_file_errors(self.path):
-                raise missing_id_error(start + int(missing[0]))
+            row = start + int(missing[0]) + 1
+            raise DataFileError(f"{self.path}: row {row} has no sample id. Add it.")
         ids = pd.Index(column.to_pandas())
         integers = ids.dtype.kind in "iu"
         return ids.astype(np.int64) if integers else pd.Index([str(sample) for sample in ids])

@@ -37,18 +37,13 @@ def require_content(n_samples: int, n_features: int) -> None:
         )
 
 
-def missing_id_error(row: int) -> DataFileError:
-    """Error about a row, counted from zero, without a sample id."""
-    return DataFileError(f"row {row + 1} has no sample id. Add it.")
-
-
 def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
     """Convert sample ids to strings, which must be unique; without ids, return row numbers."""
     if not options.has_ids:
         return pd.RangeIndex(len(ids))
     missing = np.flatnonzero(ids.isna() | (ids == ""))
     if len(missing):
-        raise missing_id_error(int(missing[0]))
+        raise DataFileError(f"row {missing[0] + 1} has no sample id. Add it.")
     if options.id_column is True:
         # Numbers that are not all integers are measurements.
         numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
