@@ -198,7 +198,7 @@ def _part_sums(
         reduce(DistanceSums.merged, distances),
         part_moments(n_clusters, part, labels),
         keep(pd.concat(medoids)),
-        None if contributions is None else ContributionSums.of(*contributions(part), n_clusters),
+        None if contributions is None else ContributionSums.of(contributions, n_clusters, part),
     )
 
 

@@ -85,7 +85,7 @@ def view_contributions(
         return pd.DataFrame(rows, index=labeled.sample_index, columns=names)
     count = len(labeled.clusters)
     sums = labeled.source.reduce_as_is(
-        partial(_sums_of, function, count), ContributionSums.merged, "contributions"
+        partial(ContributionSums.of, function, count), ContributionSums.merged, "contributions"
     )
     return pd.DataFrame(sums.means, index=labeled.clusters.rename("cluster"), columns=names)
 
@@ -97,8 +97,11 @@ class ContributionSums(NamedTuple):
     counts: Array
 
     @classmethod
-    def of(cls, labels: Array, rows: Array, n_clusters: int) -> "ContributionSums":
-        """Sums over some samples."""
+    def of(
+        cls, function: PartContributions, n_clusters: int, part: MultiViewData
+    ) -> "ContributionSums":
+        """Sums over the samples of a part."""
+        labels, rows = function(part)
         totals = [np.bincount(labels, column, n_clusters) for column in np.nan_to_num(rows.T)]
         counts = [np.bincount(labels, column, n_clusters) for column in ~np.isnan(rows.T)]
         return cls(np.column_stack(totals), np.column_stack(counts))
@@ -116,10 +119,6 @@ class ContributionSums(NamedTuple):
 
 def _rows_of(function: PartContributions, part: MultiViewData) -> Array:
     return function(part)[1]
-
-
-def _sums_of(function: PartContributions, n_clusters: int, part: MultiViewData) -> ContributionSums:
-    return ContributionSums.of(*function(part), n_clusters)
 
 
 MAX_SAMPLES = 20_000
