@@ -248,25 +248,25 @@ def _sections(
     frame: pd.DataFrame,
     all_tables: Sequence[ResultTable],
     drawn: Mapping[Figure | Ranking, Path],
-    counts: Mapping[str, int],
+    counts: Counter[str],
     command: str,
 ) -> Iterator[Section]:
     """Yield the sections of the report page; some may be empty."""
     pictures = {
         each: Picture(path.read_text("utf-8"), each.caption) for each, path in drawn.items()
     }
-    overview = _table_parts(all_tables, "data", "environment")
-    yield Section(
-        "Overview", [_facts(frame, counts), *overview], "What was run, on which data and machines."
-    )
-    yield Section(
-        "Ranks",
-        [
-            *(picture for each, picture in pictures.items() if isinstance(each, Ranking)),
-            *_table_parts(all_tables, "ranks"),
-        ],
-        "Ranks of the methods on each data set, averaged; lower is better.",
-    )
+    methods = frame["column"].str.replace(r" \((as published, )?oracle\)$", "", regex=True)
+    facts = {
+        "data sets": str(frame["data"].nunique()),
+        "methods": str(methods.nunique()),
+        "jobs done": f"{counts['done']} of {counts.total()}",
+        **{f"jobs {text}": str(counts[s]) for s, text in STATUS_TEXTS.items() if counts[s]},
+    }
+    overview = [Facts(facts), *_table_parts(all_tables, "data", "environment")]
+    yield Section("Overview", overview, "What was run, on which data and machines.")
+    ranks = [picture for each, picture in pictures.items() if isinstance(each, Ranking)]
+    ranks_lead = "Ranks of the methods on each data set, averaged; lower is better."
+    yield Section("Ranks", [*ranks, *_table_parts(all_tables, "ranks")], ranks_lead)
     for figure, picture in pictures.items():
         if isinstance(figure, Figure):
             yield Section(figure.title, [picture])
@@ -277,19 +277,6 @@ def _sections(
     yield Section("Not done", _table_parts(all_tables, "not-done"))
     yield Section("Protocol", [Text(paragraph) for paragraph in protocol(frame)])
     yield Section("How to reproduce", [Code(command)] if command else [])
-
-
-def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
-    methods = frame["column"].str.replace(r" \((as published, )?oracle\)$", "", regex=True)
-    lost = {f"jobs {text}": jobs.get(status, 0) for status, text in STATUS_TEXTS.items()}
-    return Facts(
-        {
-            "data sets": str(frame["data"].nunique()),
-            "methods": str(methods.nunique()),
-            "jobs done": f"{jobs.get('done', 0)} of {sum(jobs.values())}",
-            **{name: str(count) for name, count in lost.items() if count},
-        }
-    )
 
 
 def _table_parts(all_tables: Sequence[ResultTable], *prefixes: str) -> list[Part]:

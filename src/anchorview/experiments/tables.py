@@ -27,7 +27,6 @@ from anchorview.experiments.result_table import (
     marks_of_ranks,
     number_texts,
 )
-from anchorview.experiments.suites import ROW_ORDERS, order_column
 
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """Relative changes of the objective in the table of convergence, besides DALMC's `tol`."""
@@ -342,9 +341,9 @@ def _change_table(results: SuiteResults) -> ResultTable:
             "error, which is the noise of random starts. A method that does not use the order of "
             "rows differs by noise only"
         )
-        endings = [order_column("", order) for order in ROW_ORDERS]
-        names = [c.removesuffix(endings[0]) for c in columns if c.endswith(endings[0])]
-        pairs = {name: (name + endings[0], name + endings[1]) for name in names}
+        # Columns of sorted and of shuffled rows take turns.
+        both = zip(columns[::2], columns[1::2], strict=True)
+        pairs = {pair[0].removesuffix(", sorted rows"): pair for pair in both}
 
     def side(quantity: str, number: int) -> pd.DataFrame:
         """A quantity by row of the table and data set; 0 with the change, 1 without."""
