@@ -1,7 +1,7 @@
 """Evaluation of results: one row for each position in the tables and figures."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,6 @@ NOT_RUN = Result("absent", "not run")
 
 STATUS_TEXTS = {"memory": "out of memory", "time": "out of time", "failed": "failed"}
 """Descriptions of the status of jobs that are not done."""
-
-Record = dict[Hashable, Any]
-"""A row of the table of :func:`evaluated`."""
 
 
 def evaluated(
@@ -59,7 +56,7 @@ def evaluated(
     return frame.astype(dict.fromkeys([*numbers, "point", *MEASURED], float))
 
 
-def _row(outcomes: Sequence[tuple[Job, Result]]) -> Record:
+def _row(outcomes: Sequence[tuple[Job, Result]]) -> dict[str, Any]:
     """Evaluate the best of the outcomes at one position."""
     done = [(job, result) for job, result in outcomes if result.status == "done"]
     if done:
@@ -72,7 +69,7 @@ def _row(outcomes: Sequence[tuple[Job, Result]]) -> Record:
         job, result = max(outcomes, key=lambda outcome: outcome[1] is NOT_RUN)
         reason = result.reason
     settings = ", ".join(f"{name}={value}" for name, value in job.settings) or "defaults"
-    row: Record = {
+    row: dict[str, Any] = {
         "status": result.status,
         "reason": reason,
         "settings": settings,

@@ -6,6 +6,7 @@ Equal results give identical SVG and PNG files.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -100,22 +101,22 @@ def draw_times(results: SuiteResults, data: str, axes: Any) -> None:
         )
 
 
-def draw_parameter(results: SuiteResults, data: str, axes: Any) -> None:
-    """All metrics of DALMC against the parameter of the suite beta or anchors."""
-    part = results.on(data)
-    lines = [_score_line(part.done(), metric, metric) for metric in METRICS]
-    log_x = results.suite == "beta"
-    parameter, ticks = "beta" if log_x else "number of anchors", part.frame["point"].unique()
-    draw_lines(LineChart(lines, parameter, "percent", sorted(ticks), log_x), axes)
-
-
-def draw_missing(results: SuiteResults, data: str, axes: Any, metric: str) -> None:
-    """A metric of all columns against the percentage of missing entries."""
-    rows = results.on(data).frame.assign(point=lambda rows: 100 * rows["point"])
-    done = rows[rows["status"] == "done"]
-    lines = [_score_line(done[done["column"] == name], metric, name) for name in results.modes]
+def draw_scores(
+    results: SuiteResults, data: str, axes: Any, x_label: str, metrics: Sequence[str] = METRICS
+) -> None:
+    """Metrics of DALMC, or one metric of all columns, against the points of a suite."""
+    scale = 100 if "percent" in x_label else 1
+    rows = results.on(data).frame.assign(point=lambda rows: scale * rows["point"])
+    done = rows[rows["status"] == "done"].sort_values("point")
+    lines = []
+    for column, metric in product(results.modes, metrics):
+        part, name = done[done["column"] == column], column if len(metrics) == 1 else metric
+        means, deviations = 100 * part[metric], 100 * part[f"{metric}_deviation"]
+        line = (part["point"].tolist(), means.tolist(), name, deviations.tolist())
+        lines.append(Line(*line, series_color(name)))
+    y_label = "percent" if len(metrics) > 1 else f"{metrics[0]} in percent"
     ticks = sorted(rows["point"].unique())
-    draw_lines(LineChart(lines, "missing entries in percent", f"{metric} in percent", ticks), axes)
+    draw_lines(LineChart(lines, x_label, y_label, ticks, results.suite == "beta"), axes)
 
 
 def draw_convergence(results: SuiteResults, data: str, axes: Any) -> None:
@@ -126,13 +127,6 @@ def draw_convergence(results: SuiteResults, data: str, axes: Any) -> None:
         for column, objective in zip(rows["column"], rows["objective"], strict=True)
     ]
     draw_lines(LineChart(lines, "iteration", "objective"), axes)
-
-
-def _score_line(rows: pd.DataFrame, metric: str, name: str) -> Line:
-    rows = rows.sort_values("point")
-    means, deviations = 100 * rows[metric], 100 * rows[f"{metric}_deviation"]
-    color = series_color(name)
-    return Line(rows["point"].tolist(), means.tolist(), name, deviations.tolist(), color)
 
 
 @dataclass(frozen=True)
@@ -191,32 +185,27 @@ class Figure:
         return canvas
 
 
-PARAMETER_CAPTION = (
-    "Sensitivity of the scores of DALMC; bands are one standard deviation of the runs."
-)
-
 FIGURES = (
-    Figure(
-        "accuracy",
-        "compare",
-        "Accuracy",
-        "ACC of the methods, nothing tuned with labels; error bars are one standard deviation of "
-        "the runs.",
-        draw_accuracy,
-        height=0.9,
-        column_height=0.19,
-        modes=("default", "auto"),
-    ),
-    Figure(
-        "accuracy-oracle",
-        "compare",
-        "Accuracy, oracle",
-        "ACC of the methods with settings chosen with the labels; error bars are one standard "
-        "deviation of the runs.",
-        draw_accuracy,
-        height=0.9,
-        column_height=0.19,
-        modes=LABEL_MODES,
+    *(
+        Figure(
+            name,
+            "compare",
+            title,
+            f"ACC of the methods{how}; error bars are one standard deviation of the runs.",
+            draw_accuracy,
+            height=0.9,
+            column_height=0.19,
+            modes=modes,
+        )
+        for name, title, how, modes in (
+            ("accuracy", "Accuracy", ", nothing tuned with labels", ("default", "auto")),
+            (
+                "accuracy-oracle",
+                "Accuracy, oracle",
+                " with settings chosen with the labels",
+                LABEL_MODES,
+            ),
+        )
     ),
     Figure(
         "time-accuracy",
@@ -227,13 +216,18 @@ FIGURES = (
         draw_times,
         height=3.2,
     ),
-    Figure("beta", "beta", "Beta (figures 2-3 of the paper)", PARAMETER_CAPTION, draw_parameter),
-    Figure(
-        "anchors",
-        "anchors",
-        "Number of anchors (figures 4-5 of the paper)",
-        PARAMETER_CAPTION,
-        draw_parameter,
+    *(
+        Figure(
+            suite,
+            suite,
+            title,
+            "Sensitivity of the scores of DALMC; bands are one standard deviation of the runs.",
+            partial(draw_scores, x_label=x_label),
+        )
+        for suite, title, x_label in (
+            ("beta", "Beta (figures 2-3 of the paper)", "beta"),
+            ("anchors", "Number of anchors (figures 4-5 of the paper)", "number of anchors"),
+        )
     ),
     Figure(
         "convergence",
@@ -249,7 +243,7 @@ FIGURES = (
             f"Missing views, {metric}",
             f"{metric} after a fraction of the (sample, view) entries was removed at random, once "
             "per fraction; bands are one standard deviation, of K-means alone.",
-            partial(draw_missing, metric=metric),
+            partial(draw_scores, x_label="missing entries in percent", metrics=[metric]),
         )
         for metric in ("ACC", "NMI")
     ),

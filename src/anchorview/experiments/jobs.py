@@ -131,15 +131,6 @@ APPLICATION_ID = 0x416E5669
 VERSION = 2
 """Version of the schema."""
 
-SCHEMA = """
-    CREATE TABLE results (
-        key TEXT PRIMARY KEY,
-        job TEXT NOT NULL,
-        result TEXT NOT NULL,
-        environment TEXT NOT NULL
-    )
-"""
-
 
 class Store:
     """Results of jobs in an SQLite file.
@@ -214,7 +205,10 @@ class Store:
         if execute("SELECT 1 FROM sqlite_master").fetchone() is None:
             execute(f"PRAGMA application_id = {APPLICATION_ID}")
             execute(f"PRAGMA user_version = {VERSION}")
-            execute(SCHEMA)
+            execute(
+                "CREATE TABLE results (key TEXT PRIMARY KEY, job TEXT NOT NULL, "
+                "result TEXT NOT NULL, environment TEXT NOT NULL)"
+            )
         execute("COMMIT")
         expected = {"application_id": APPLICATION_ID, "user_version": VERSION, "quick_check": "ok"}
         if any(execute(f"PRAGMA {each}").fetchone()[0] != expected[each] for each in expected):

@@ -158,7 +158,6 @@ RANKED_SUITES = ("compare", "ablation", "incomplete")
 """Suites with scores of several methods on each data set."""
 
 OURS = {*(method.display_name for method in REGISTRY), *ABLATIONS, IMPUTED}
-REFERENCE = "DALMC"
 
 ROW, INK = 20, "#222222"
 """Height of a line of text in a picture, and its color."""
@@ -263,7 +262,7 @@ def rankings(suites: Mapping[str, SuiteResults]) -> Iterator[Ranking]:
                 continue
             named = {column: column.partition(" (")[0] for column in columns}
             own = [column for column in columns if named[column] not in OURS]
-            default = [column for column in columns if named[column] == REFERENCE]
+            default = [column for column in columns if named[column] == "DALMC"]
             reference = [*own, *default, *columns][0]
             parts = [part for part in (suite, contest) if part not in ("compare", "honest")]
             yield Ranking(

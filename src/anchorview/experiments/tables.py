@@ -44,13 +44,12 @@ STARTS_NOTE = (
     "A run has a single initialization, except for (auto); the estimators themselves keep the "
     f'best of several, without labels: see the table "{RETURNED_TABLE}". '
 )
-MARKS_NOTE = "Bold: best; underlined: second"
 COLUMNS_NOTE = (
     "Columns without parentheses: the default settings of the method. (auto): settings selected "
     "from the data, without labels. (oracle): settings chosen with the labels by the highest mean "
     "ACC, as in papers, which is impossible without labels; (as published, oracle): the same with "
     "the choices of the paper, DALMC.as_published. Oracle columns are compared with oracle columns "
-    f"only. {MARKS_NOTE}. -: not done; empty: not run."
+    "only. Bold: best; underlined: second. -: not done; empty: not run."
 )
 SIGNIFICANCE_NOTE = (
     "†: not significantly different from the best (two-sided Mann-Whitney U test of the runs, "
