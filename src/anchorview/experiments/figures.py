@@ -75,9 +75,8 @@ def draw_times(results: SuiteResults, data: str, axes: Any) -> None:
     """ACC of the labels of all columns against the time of a fit."""
     rows = results.on(data).done().sort_values("ACC_returned", kind="stable")
     seconds, scores = rows["fit_seconds"], 100 * rows["ACC_returned"]
-    colors = rows["column"].map(series_color)
-    for x, y, color in zip(seconds, scores, colors, strict=True):
-        axes.scatter(x, y, color=color, s=22, zorder=3)
+    for x, y, name in zip(seconds, scores, rows["column"], strict=True):
+        axes.scatter(x, y, color=series_color(name), s=22, zorder=3)
     axes.set_xscale("log")
     # Leaves space for the names, which are to the right of the points or higher.
     axes.set_xlim(seconds.min() / 2, seconds.max() * 8)
@@ -88,7 +87,7 @@ def draw_times(results: SuiteResults, data: str, axes: Any) -> None:
     axes.set(xlabel="seconds of a fit", ylabel="ACC in percent")
     # Points are sorted from bottom to top: names move up so that none overlap.
     lowest = bottom
-    for name, x, y, color in zip(rows["column"], seconds, scores, colors, strict=True):
+    for name, x, y in zip(rows["column"], seconds, scores, strict=True):
         lowest = max(lowest + (top - bottom) / 22, y)
         axes.annotate(
             name,
@@ -96,7 +95,7 @@ def draw_times(results: SuiteResults, data: str, axes: Any) -> None:
             (x * 1.25, lowest),
             fontsize=6.5,
             va="center",
-            color=color,
+            color=series_color(name),
             arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "#999999"},
         )
 
@@ -105,7 +104,7 @@ def draw_scores(
     results: SuiteResults, data: str, axes: Any, x_label: str, metrics: Sequence[str] = METRICS
 ) -> None:
     """Metrics of DALMC, or one metric of all columns, against the points of a suite."""
-    scale = 100 if "percent" in x_label else 1
+    scale = 100 if results.suite == "incomplete" else 1
     rows = results.on(data).frame.assign(point=lambda rows: scale * rows["point"])
     done = rows[rows["status"] == "done"].sort_values("point")
     lines = []
@@ -172,13 +171,9 @@ class Figure:
         matplotlib_figure = optional_import("matplotlib.figure", "Figures", "report")
         size = (PANEL_WIDTH * n_columns, height * n_rows)
         canvas = matplotlib_figure.Figure(size, layout="constrained")
-        all_axes = canvas.subplots(n_rows, n_columns, squeeze=False).ravel()
-        for axes, data in zip(all_axes, panels, strict=False):
-            axes.set_title(data)
-            self.draw(results, data, axes)
-        for axes in all_axes[len(panels) :]:
-            axes.set_visible(False)
-        handles, names = all_axes[0].get_legend_handles_labels()
+        for place, data in enumerate(panels, 1):
+            self.draw(results, data, canvas.add_subplot(n_rows, n_columns, place, title=data))
+        handles, names = canvas.axes[0].get_legend_handles_labels()
         if names:
             n_legend_columns = min(len(names), 2 * n_columns)
             canvas.legend(handles, names, loc="outside lower center", ncols=n_legend_columns)

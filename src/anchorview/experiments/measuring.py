@@ -21,9 +21,10 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
 from anchorview.datasets.synthetic import random_availability
+from anchorview.estimators.methods import method_class
 from anchorview.experiments.data_sets import DataSet, LabeledData
-from anchorview.experiments.jobs import METRICS, Job, Result
-from anchorview.experiments.own_methods import default_settings, find_method, is_own, new_estimator
+from anchorview.experiments.jobs import METRICS, Job, Result, Status
+from anchorview.experiments.own_methods import OwnMethod, default_settings, find_method, is_own
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
 
@@ -78,12 +79,10 @@ def run_job(job: Job, data: DataSet, measure: Measure = fit_and_score) -> Result
             # The scores show what a fit warns of.
             warnings.simplefilter("ignore")
             result = measure(job, data)
-    except MemoryError as error:
-        result = Result("memory", one_line(error) or "not enough memory")
     except Exception as error:
-        out_of_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
-        reason = f"{type(error).__name__}: {one_line(error)}"
-        result = Result("memory" if out_of_memory else "failed", reason)
+        no_memory = getattr(error, "errno", None) == errno.ENOMEM
+        status: Status = "memory" if no_memory or isinstance(error, MemoryError) else "failed"
+        result = Result(status, f"{type(error).__name__}: {one_line(error)}")
     return replace(result, seconds=perf_counter() - start)
 
 
@@ -121,7 +120,9 @@ def elapsed(start: Array) -> dict[str, Any]:
 
 def _estimator(job: Job, n_clusters: int, run: int, **others: Any) -> Any:
     settings = {**dict(job.settings), **others, "random_state": job.seed + run}
-    return new_estimator(job.method, n_clusters, **settings)
+    if is_own(job.method):
+        return OwnMethod(job.method, n_clusters, **settings)
+    return method_class(job.method)(n_clusters, **settings)
 
 
 def _labels_of_runs(job: Job, n_clusters: int, model: Any, views: MultiViewData) -> Iterator[Array]:

@@ -39,13 +39,6 @@ def find_method(name: str) -> Method:
     return Method(name, name, name.rpartition(":")[2], color="", grid={})
 
 
-def new_estimator(name: str, n_clusters: int, **settings: Any) -> Any:
-    """Make an unfitted estimator of a method."""
-    if is_own(name):
-        return OwnMethod(name, n_clusters, **settings)
-    return method_class(name)(n_clusters, **settings)
-
-
 class OwnMethod:
     """A class or function of others as an estimator; `fit` sets `labels_` only."""
 

@@ -335,6 +335,9 @@ def _change_table(results: SuiteResults) -> ResultTable:
         pairs = {column: (column, columns[0]) for column in columns}
     else:
         title, quantity = "ACC on sorted and on shuffled rows", "ACC"
+        frame = results.frame
+        variance = (100 * frame["ACC_deviation"]) ** 2 / frame["ACC_runs"].map(len)
+        results = SuiteResults(frame.assign(ACC_variance=variance), results.suite)
         what = (
             "the runs on rows sorted by class, and the change from shuffled rows with its standard "
             "error, which is the noise of random starts. A method that does not use the order of "
@@ -352,13 +355,9 @@ def _change_table(results: SuiteResults) -> ResultTable:
     means = 100 * side(quantity, 0)
     changes = means - 100 * side(quantity, 1)
     each_change = number_texts(changes, "{:+.2f}")
-    if quantity == "ACC":
-        variances = [
-            (100 * side("ACC_deviation", number)) ** 2
-            / side("ACC_runs", number).map(len, na_action="ignore")
-            for number in (0, 1)
-        ]
-        each_change += number_texts(sum(variances) ** 0.5, " ± {:.2f}")
+    if results.suite == "order":
+        squares = side("ACC_variance", 0) + side("ACC_variance", 1)
+        each_change += number_texts(squares**0.5, " ± {:.2f}")
     summary = pd.DataFrame(
         {
             "mean": means.where(changes.notna()).mean(axis="columns"),
