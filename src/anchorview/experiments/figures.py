@@ -152,32 +152,27 @@ class Figure:
         panels = [data for data in results.data if len(results.on(data).done())]
         if not panels:
             return []
+        n_columns = min(len(panels), PANELS_PER_ROW)
+        n_rows = -(-len(panels) // n_columns)
+        height = self.height + self.column_height * len(results.modes)
         # Without date and version, which would differ between runs.
         omitted = {"svg": ("Date", "Creator"), "png": ("Software",)}
         paths = [folder / f"{self.name}.{suffix}" for suffix in omitted]
         style = optional_import("matplotlib.style", "Figures", "report")
+        matplotlib_figure = optional_import("matplotlib.figure", "Figures", "report")
         # Independent of the user's style.
         with style.context(["default", STYLE]), atomic_write_binary(*paths) as streams:
-            drawn = self._drawn(results, panels)
+            size = (PANEL_WIDTH * n_columns, height * n_rows)
+            canvas = matplotlib_figure.Figure(size, layout="constrained")
+            for place, data in enumerate(panels, 1):
+                self.draw(results, data, canvas.add_subplot(n_rows, n_columns, place, title=data))
+            handles, names = canvas.axes[0].get_legend_handles_labels()
+            if names:
+                n_legend_columns = min(len(names), 2 * n_columns)
+                canvas.legend(handles, names, loc="outside lower center", ncols=n_legend_columns)
             for stream, (suffix, fields) in zip(streams, omitted.items(), strict=True):
-                drawn.savefig(stream, format=suffix, dpi=DPI, metadata=dict.fromkeys(fields))
+                canvas.savefig(stream, format=suffix, dpi=DPI, metadata=dict.fromkeys(fields))
         return paths
-
-    def _drawn(self, results: SuiteResults, panels: Sequence[str]) -> Any:
-        """Figure of matplotlib with all panels, and a common legend below them."""
-        n_columns = min(len(panels), PANELS_PER_ROW)
-        n_rows = -(-len(panels) // n_columns)
-        height = self.height + self.column_height * len(results.modes)
-        matplotlib_figure = optional_import("matplotlib.figure", "Figures", "report")
-        size = (PANEL_WIDTH * n_columns, height * n_rows)
-        canvas = matplotlib_figure.Figure(size, layout="constrained")
-        for place, data in enumerate(panels, 1):
-            self.draw(results, data, canvas.add_subplot(n_rows, n_columns, place, title=data))
-        handles, names = canvas.axes[0].get_legend_handles_labels()
-        if names:
-            n_legend_columns = min(len(names), 2 * n_columns)
-            canvas.legend(handles, names, loc="outside lower center", ncols=n_legend_columns)
-        return canvas
 
 
 FIGURES = (

@@ -76,13 +76,13 @@ def imported(name: str) -> Any:
         target = getattr(import_module(module), attribute)
         views = [] if isclass(target) else ["views"]
         signature(target).bind(*views, n_clusters=2, random_state=0)
+        return target
     except Exception as error:
         raise ValueError(
             f"Method {name!r} cannot be used ({type(error).__name__}: {one_line(error)}). Write "
             "module:Class or module:function, with the module in the current folder or installed; "
             "it takes n_clusters and random_state, and has defaults for all other parameters."
         ) from error
-    return target
 
 
 def default_settings(name: str) -> dict[str, Any]:

@@ -101,10 +101,10 @@ class ResultTable:
         n_row_headers = self.cells["text"].index.nlevels
         columns = {}
         for position, header in enumerate(self.headers()):
-            is_row_header = position < n_row_headers
-            for kind in kinds[:1] if is_row_header else kinds:
-                name = header if is_row_header else header + CSV_SUFFIXES.get(kind, "")
-                columns[_without_formula(name)] = self._flat(kind).iloc[:, position]
+            # Names of rows are the same for all kinds.
+            for kind in kinds:
+                suffix = CSV_SUFFIXES.get(kind, "") if position >= n_row_headers else ""
+                columns[_without_formula(header + suffix)] = self._flat(kind).iloc[:, position]
         return pd.DataFrame(columns).map(_without_formula).to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:

@@ -61,11 +61,10 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
     """All tables of evaluated results, in the order of the paper; ranks over data sets first."""
     frame = frame.assign(peak_megabytes=frame["peak_bytes"] / 1e6)
     suites = suite_results(frame)
-    made = [_data_table(sets), *(table for each in rankings(suites) for table in each.tables())]
-    for results in suites.values():
-        made += _suite_tables(results)
     return [
-        *made,
+        _data_table(sets),
+        *(table for each in rankings(suites) for table in each.tables()),
+        *(table for results in suites.values() for table in _suite_tables(results)),
         *_settings_tables(frame),
         *_published_tables(suites, sets),
         *_not_done_tables(frame),
