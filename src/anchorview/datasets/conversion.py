@@ -127,7 +127,9 @@ def convert(
             for view in sources if zero_rows_missing else ():
                 for rows, block in view.blocks():
                     view.missing[rows[~block.astype(bool).any(axis=1)]] = True
-        types = [np.dtype(dtype) if dtype else view.output_dtype() for view in sources]
+        # Rows of samples that lack a view are NaN.
+        kept = (with_nan(view.dtype) if view.missing.any() else view.dtype for view in sources)
+        types = [np.dtype(dtype) if dtype else own for own in kept]
         sizes = (len(view.missing) * view.n_features for view in sources)
         needed = sum(size * kind.itemsize for size, kind in zip(sizes, types, strict=True))
         _require_disk_space(folder, needed)
@@ -188,10 +190,6 @@ class _ViewSource:
                 f"{self.name} has {len(self.rows)} ids, but {start} rows. It was changed during "
                 "the conversion, or is damaged: export it again."
             )
-
-    def output_dtype(self) -> "np.dtype[Any]":
-        """Type in which the view is written by default: one with NaN if samples lack it."""
-        return with_nan(self.dtype) if self.missing.any() else self.dtype
 
 
 _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"

@@ -69,11 +69,8 @@ class Moments(NamedTuple):
         for c in range(n_clusters - 1):
             before.append(before[-1].merged(self.of_cluster(c)))
             after.append(after[-1].merged(self.of_cluster(n_clusters - 1 - c)))
-        return _stacked(before).merged(_stacked(after[::-1]))
-
-
-def _stacked(rows: Sequence[Moments]) -> Moments:
-    return Moments(*(np.stack(values) for values in zip(*rows, strict=True)))
+        both = (zip(*rows, strict=True) for rows in (before, after[::-1]))
+        return Moments.merged(*(Moments(*map(np.stack, columns)) for columns in both))
 
 
 class Feature(NamedTuple):
