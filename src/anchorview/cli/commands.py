@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 from zipfile import is_zipfile
@@ -78,6 +79,9 @@ app.add_typer(experiment_commands.app)
 
 def main() -> None:
     """Run the command line."""
+    if sys.stderr is None:
+        # The caller closed it, but some versions of NumPy need it when they are imported.
+        sys.stderr = StringIO()
     terminal.raise_when_terminated()
     app(prog_name="anchorview")
 
