@@ -13,6 +13,7 @@ names, and in pipelines.
 ===================  ===============================================================================
 """
 
+from abc import abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -172,9 +173,9 @@ class CountTransformer(OneToOneFeatureMixin, ViewTransformer):
             )
         return values
 
+    @abstractmethod
     def _factors(self, counts: Matrix) -> Array:
         """Factor of each sample before the logarithm."""
-        raise NotImplementedError
 
     def _feature_weights(self) -> Array | None:
         return None

@@ -98,8 +98,8 @@ def test_variables_without_anything_to_compare():
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({}, {"time": "months"}, "Survival needs event=; the table has no column None"),
-        ({}, {"time": "weeks", "event": "died"}, "no column 'weeks'"),
+        ({}, {"time": "months"}, "event=None is not a column of the table"),
+        ({}, {"time": "weeks", "event": "died"}, "time='weeks' is not a column"),
         ({"months": -1.0}, {"time": "months", "event": "died"}, "'months' has -1.0 for sample"),
         ({"died": 2}, {"time": "months", "event": "died"}, "'died' must be True or False"),
     ],

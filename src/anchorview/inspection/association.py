@@ -149,7 +149,10 @@ def _survival(
 ) -> tuple[str, int, _Test]:
     for option, column in (("time", time), ("event", event)):
         if column not in table:
-            raise ValueError(f"Survival needs {option}=; the table has no column {column!r}.")
+            raise ValueError(
+                f"{option}={column!r} is not a column of the table. Survival needs one of times "
+                "and one of events."
+            )
     known = table[[time, event]].notna().all(axis=1).to_numpy()
     codes, table = codes[known], table[known]
     if not pd.api.types.is_numeric_dtype(table[time].dtype):
