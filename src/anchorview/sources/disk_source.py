@@ -17,12 +17,12 @@ from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
-from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
+from anchorview._utils.threads import ThreadBuffer, n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import Route
 from anchorview.core.cost_model import Plan, plan_in_passes
-from anchorview.datasets.formats.npy import LABELS, from_memmap, open_npy, write_npy_header
+from anchorview.datasets.formats.npy import LABELS, NpyView, from_memmap, open_npy, write_npy_header
 from anchorview.sources.part_source import PartSource
 from anchorview.sources.results_folder import (
     EMBEDDING,
@@ -83,9 +83,17 @@ class DiskSource(PartSource):
         all_rows = slice(len(self))
         return next((ids for v in self._stored if (ids := v.ids(all_rows)) is not None), None)
 
-    def _part(self, rows: slice) -> MultiViewData:
-        """Read some samples, and prepare them; they are checked in the first pass."""
-        matrices = [None if view is None else view[rows] for view in self.views.views]
+    def _part(self, rows: slice, buffers: Sequence[ThreadBuffer] = ()) -> MultiViewData:
+        """Read some samples, into a buffer per view if given, and prepare them.
+
+        They are checked in the first pass.
+        """
+        matrices = [
+            view.read_again(rows, buffers[p])
+            if buffers and isinstance(view, NpyView)
+            else (None if view is None else view[rows])
+            for p, view in enumerate(self.views.views)
+        ]
         has = self.views.available
         has = None if has is None else has[rows]
         views = replace(self.views, views=matrices, available=has, sample_ids=None)
@@ -156,9 +164,11 @@ class DiskSource(PartSource):
     def _over_parts(
         self, function: Callable[[MultiViewData], Result], stage: str
     ) -> Generator[Result]:
+        buffers = [ThreadBuffer() for _ in self.names]
+
         def work(rows: slice) -> Result:
             with without_nested_threads():
-                return function(self._part(rows))
+                return function(self._part(rows, buffers))
 
         parts = list(gen_batches(len(self), self.part_rows))
         for rows, result in parallel_map(work, parts, workers()):

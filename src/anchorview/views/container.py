@@ -111,6 +111,8 @@ class MultiViewData(RowSource):
     feature_names: tuple[FeatureNames | None, ...]
     first_row: int = 0
     """Position of the first sample in the source of which this is a part."""
+    finite: bool = False
+    """Whether the views were just found to have finite values only."""
 
     def __init__(
         self,
@@ -129,7 +131,7 @@ class MultiViewData(RowSource):
             self._set(X.contents)
             self.design = X.design
         else:
-            self._set(_checked(parse(X, join=None), available))
+            self._set(_checked(parse(X, join=None), available)[0])
         self.design = sample_design(
             batch, covariates, X, len(self), lambda: self.sample_ids, self.design
         )
@@ -301,14 +303,19 @@ ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewD
 """What ``fit`` takes: a view, a list or dict of views, a file of views, MuData, or a container."""
 
 
-def _checked(views: NamedViews, given: ArrayLike | None = None, first_row: int = 0) -> NamedViews:
-    """Views in memory, checked, with the availability of each sample; single values may be NaN."""
+def _checked(
+    views: NamedViews, given: ArrayLike | None = None, first_row: int = 0
+) -> tuple[NamedViews, bool]:
+    """Views in memory, checked, with the availability of each sample, and whether all are finite.
+
+    Single values may be NaN.
+    """
     views = views.aligned() if views.in_dask else views
     n = common_length(views.views, views.names)
     available = availability(given, n, views.names)
     if views.available is not None:
         available &= availability(views.available, n, views.names)
-    matrices = []
+    matrices, finite = [], True
     for p, (view, description) in enumerate(zip(views.views, views.descriptions, strict=True)):
         if view is None:
             available[:, p] = False
@@ -318,10 +325,13 @@ def _checked(views: NamedViews, given: ArrayLike | None = None, first_row: int =
         matrix = np.asarray(view) if isinstance(view, np.memmap) else view
         matrix = read_whole(matrix) if isinstance(matrix, StoredView) else matrix
         ids, features, has = views.sample_ids, views.feature_names[p], available[:, p]
-        has &= finite_rows(matrix, has, description, ids, features, first_row, nan_cells=True)
+        present = finite_rows(matrix, has, description, ids, features, first_row, nan_cells=True)
+        if present is not None:
+            has &= present
+            finite = False
         matrices.append(matrix)
     require_a_view(available, views.sample_ids, first_row)
-    return replace(views, views=matrices, available=available)
+    return replace(views, views=matrices, available=available), finite
 
 
 def container_of_checked(contents: NamedViews) -> MultiViewData:
@@ -333,7 +343,10 @@ def container_of_checked(contents: NamedViews) -> MultiViewData:
 
 def container_of_views(views: NamedViews, *, first_row: int = 0) -> MultiViewData:
     """Container of views that were parsed; messages count rows from `first_row`."""
-    return container_of_checked(_checked(views, None, first_row))
+    contents, finite = _checked(views, None, first_row)
+    data = container_of_checked(contents)
+    data.finite = finite
+    return data
 
 
 def container_with_views(
@@ -350,11 +363,11 @@ def container_with_views(
 
 def without_nan(data: MultiViewData) -> MultiViewData:
     """Return the samples; raises if a value is NaN, which no step has imputed."""
-    for p, view in enumerate(data.views):
+    for p, view in enumerate(() if data.finite else data.views):
         ids, features = data.sample_ids, data.feature_names[p]
         has, description = data._has(p), describe_view(p, data.names[p])
         present = finite_rows(view, has, description, ids, features, data.first_row)
-        if not present[has].all():
+        if present is not None and not present[has].all():
             row = data.first_row + int(np.flatnonzero(has & ~present)[0])
             raise ValueError(f"{description} is NaN in all features at row {row}.")
     return data

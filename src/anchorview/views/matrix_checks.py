@@ -159,8 +159,8 @@ def finite_rows(
     features: FeatureNames | None,
     first_row: int,
     nan_cells: bool = False,
-) -> Array:
-    """Which rows are not missing, i.e. not all NaN.
+) -> Array | None:
+    """Which rows are not missing, i.e. not all NaN; None if no value of the view is NaN.
 
     Any other value that is not finite, or too large to be squared, raises; with `nan_cells`, NaN
     does not. Rows that `available` says are missing are ignored. Messages count rows from
@@ -169,15 +169,15 @@ def finite_rows(
     if isinstance(view, TableView):
         return view.has_values()
     entries = view.data if sparse.issparse(view) else view
-    every_row = np.ones(view.shape[0], bool)
     if entries.dtype.kind != "f":
-        return every_row
+        return None
     # A finite sum of squares proves that all entries are finite and not too large, several times
     # faster than isfinite.
     axes = "i,i->" if entries.ndim == 1 else "ij,ij->"
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.einsum(axes, entries, entries)):
-            return every_row
+            return None
+    every_row = np.ones(view.shape[0], bool)
     present = every_row if sparse.issparse(view) else ~np.isnan(view).all(axis=1)
     # In float64, so that values of single precision are never too large.
     largest = np.sqrt(np.finfo(np.float64).max / view.shape[1])

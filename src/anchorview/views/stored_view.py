@@ -2,7 +2,7 @@
 
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISREG
@@ -120,13 +120,16 @@ class StoredView(ABC):
 
     def __getitem__(self, rows: slice) -> Any:
         """Read consecutive rows into a new C-contiguous array, CSR matrix or table."""
+        return self._checked_rows(rows, self._read)
+
+    def _checked_rows(self, rows: slice, read: Callable[[int, int], Any]) -> Any:
         start, stop = self._bounds(rows)
         if start == stop and self.kinds:
             return self[:1][:0]
         if start == stop:
             empty = np.empty((0, self.shape[1]), self.dtype)
             return sparse.csr_array(empty) if self.is_sparse else empty
-        block = self._guarded(self._read, start, stop)
+        block = self._guarded(read, start, stop)
         if block.shape != (stop - start, self.shape[1]):
             raise self._unreadable(start, stop, f"found only {block.shape[0]} of them")
         return block if self.is_sparse or self.kinds else np.ascontiguousarray(block, self.dtype)
@@ -164,7 +167,7 @@ class StoredView(ABC):
         start, stop, _ = rows.indices(self.shape[0])
         return start, max(start, stop)
 
-    def _guarded(self, read: Any, start: int, stop: int) -> Any:
+    def _guarded(self, read: Callable[[int, int], Any], start: int, stop: int) -> Any:
         rows = f"rows {start} to {stop - 1}"
         try:
             require_unchanged(self.path, self.version, rows)

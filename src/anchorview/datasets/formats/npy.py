@@ -4,6 +4,7 @@ Objects are never unpickled.
 """
 
 import json
+import mmap
 import os
 import warnings
 import zipfile
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
+from anchorview._utils.threads import ThreadBuffer
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_contents import (
     OtherArray,
@@ -77,21 +79,25 @@ class NpyView(StoredView):
     fortran: bool
     """Whether the file is in column-major order."""
 
-    def _read(self, start: int, stop: int) -> Array:
+    def read_again(self, rows: slice, buffer: ThreadBuffer) -> Array:
+        """Read rows into memory that the next call in the same thread uses again."""
+        return np.asarray(self._checked_rows(rows, partial(self._read, buffer=buffer)))
+
+    def _read(self, start: int, stop: int, buffer: ThreadBuffer | None = None) -> Array:
         n_rows, (n, width) = stop - start, self.shape
         # In column-major order, the columns one after the other.
-        n_parts, values_per_part = (width, n_rows) if self.fortran else (1, n_rows * width)
-        parts = []
+        shape = (width, n_rows) if self.fortran else (n_rows, width)
+        values = (
+            np.empty(shape, self.stored) if buffer is None else buffer.array(shape, self.stored)
+        )
+        places = [j * n + start for j in range(width)] if self.fortran else [start * width]
         # Not by a memory map, whose pages would count as memory of the process.
         with self.path.open("rb") as stream:
-            for j in range(n_parts):
-                place = j * n + start if self.fortran else start * width
+            for place, part in zip(places, values if self.fortran else [values], strict=True):
                 stream.seek(self.offset + place * self.stored.itemsize)
-                parts.append(np.fromfile(stream, self.stored, values_per_part))
-        if self.fortran:
-            shortest = min(map(len, parts))
-            return np.column_stack([part[:shortest] for part in parts])
-        return parts[0][: len(parts[0]) // width * width].reshape(-1, width)
+                n_read = stream.readinto(part) // self.stored.itemsize
+        # Of a truncated file, what the last part has of it.
+        return values[:, :n_read].T if self.fortran else values[: n_read // width]
 
 
 def read_npy_header(stream: IO[bytes]) -> Header:
@@ -175,6 +181,10 @@ def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
         same = all(view[r].tobytes() == array[r].astype(dtype).tobytes() for r in rows)
     except DataFileError:
         return None
+    finally:
+        # Pages that were compared would count as memory of the process.
+        if hasattr(root.base, "madvise"):
+            root.base.madvise(mmap.MADV_DONTNEED)
     return view if same else None
 
 
