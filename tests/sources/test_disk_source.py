@@ -396,7 +396,7 @@ def test_full_disk_keeps_previous_results(store, tmp_path):
 class UnreadableView(NpyView):
     """A view that fails as soon as a row is read."""
 
-    def _read(self, start, stop):
+    def _read(self, start, stop, **options):
         raise AssertionError("A row was read.")
 
 

@@ -99,9 +99,9 @@ def test_each_pass_reads_every_row_once(tmp_path, views_and_y, write, monkeypatc
     cls = type(next(iter(file.views.values())))
     original = cls._read
 
-    def counted(view, start, stop):
+    def counted(view, start, stop, **rest):
         read.append(stop - start)
-        return original(view, start, stop)
+        return original(view, start, stop, **rest)
 
     monkeypatch.setattr(cls, "_read", counted)
     DALMC(K, random_state=0).fit(file)
