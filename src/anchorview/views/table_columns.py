@@ -232,7 +232,9 @@ def coded_column(column: "pd.Series[Any]", kind: str) -> "tuple[Array, pd.Index[
 
 
 def _numbers(column: "pd.Series[Any]") -> Array:
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    # Damaged files may hold signaling NaN, of which NumPy warns.
+    with np.errstate(invalid="ignore"):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def object_values(matrix: Array, view: str, columns: Any) -> Array:
