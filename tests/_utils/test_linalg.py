@@ -120,12 +120,11 @@ def test_squared_norms_of_rows(dtype):
     assert squares.dtype == np.float64
     tolerance = 1e-6 if dtype == np.float32 else 1e-12
     np.testing.assert_allclose(squares, np.square(X.astype(float)).sum(axis=1), rtol=tolerance)
-
-
-def test_squared_norms_beyond_single_precision():
-    X = np.ones((4, 5), np.float32) * np.array([1e-25, 1, 1e25, 0], np.float32)[:, None]
-    expected = np.square(X.astype(float)).sum(axis=1)
-    np.testing.assert_allclose(row_squares(X), expected, rtol=1e-6)
+    # Squares beyond single precision.
+    far = np.ones((4, 5), np.float32) * np.array([1e-25, 1, 1e25, 0], np.float32)[:, None]
+    np.testing.assert_allclose(
+        row_squares(far), np.square(far.astype(float)).sum(axis=1), rtol=1e-6
+    )
 
 
 def products(kind: str) -> np.ndarray:
@@ -141,31 +140,23 @@ def products(kind: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("kind", "rank"),
-    [("full", 30), ("zero columns", 30), ("dependent columns", 27), ("few rows", 12)],
+    ("kind", "rank", "pivoted_rank"),
+    [
+        ("full", 30, 30),
+        ("zero columns", 30, 27),
+        ("dependent columns", 27, 27),
+        ("few rows", 12, 12),
+    ],
 )
-def test_rows_have_the_products_and_the_rank(kind, rank):
+def test_rows_have_the_products_and_the_rank_and_pivots_make_them_triangular(
+    kind, rank, pivoted_rank
+):
     G = products(kind)
-    R = cholesky_rows(G.copy(), 1e-12)
-    assert len(R) == rank
+    pivoted, pivots = pivoted_cholesky_rows(G.copy(), 1e-12)
+    assert len(pivoted) == len(pivots) == pivoted_rank
+    np.testing.assert_array_equal(np.tril(pivoted[:, pivots], -1), 0)
+    plain = cholesky_rows(G.copy(), 1e-12)
+    assert len(plain) == rank
     lengths = np.sqrt(np.diag(G))
-    error = np.abs(R.T @ R - G)
-    assert (error <= 1e-11 * np.outer(lengths, lengths)).all()
-
-
-def test_full_rank_needs_no_other_memory():
-    G = products("full")
-    assert np.shares_memory(cholesky_rows(G, 1e-12), G)
-
-
-@pytest.mark.parametrize(
-    ("kind", "rank"),
-    [("full", 30), ("zero columns", 27), ("dependent columns", 27), ("few rows", 12)],
-)
-def test_pivots_make_rows_triangular(kind, rank):
-    G = products(kind)
-    R, pivots = pivoted_cholesky_rows(G.copy(), 1e-12)
-    assert len(R) == len(pivots) == rank
-    np.testing.assert_array_equal(np.tril(R[:, pivots], -1), 0)
-    lengths = np.sqrt(np.diag(G))
-    assert (np.abs(R.T @ R - G) <= 1e-11 * np.outer(lengths, lengths)).all()
+    for R in (plain, pivoted):
+        assert (np.abs(R.T @ R - G) <= 1e-11 * np.outer(lengths, lengths)).all()

@@ -16,7 +16,6 @@ from anchorview._utils.memory import (
     available_memory,
     free_memory,
     memory_budget,
-    require_memory,
 )
 from anchorview.datasets.formats.npy import NpyView, open_npy
 
@@ -153,13 +152,6 @@ def test_memory_is_assumed_where_the_system_does_not_state_it(
         (tmp_path / "proc/meminfo").write_text(content)
     assert available_memory() == memory.ASSUMED_BYTES
     assert address_space() == 0
-
-
-def test_require_memory_states_both_figures(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 3e6)
-    require_memory(3e6, "It", "Do that.")
-    with pytest.raises(MemoryError, match=r"It needs 4\.0 GB .* 3\.0 MB are free\. Do that\."):
-        require_memory(4e9, "It", "Do that.")
 
 
 class CountingView(NpyView):

@@ -8,7 +8,6 @@ import time
 from contextlib import closing
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from anchorview import __version__, make_multiview
@@ -99,33 +98,6 @@ def test_a_suite_writes_all_tables_and_figures(finished):
     assert "DALMC (oracle)" in shown
     assert "Report written to" in shown
     assert not list(out.rglob("*.part*"))
-
-
-@posix
-@in_one_process
-def test_a_killed_run_resumes_and_repeats_nothing(folder, finished, tmp_path):
-    whole, _ = finished
-    out = tmp_path / "out"
-    suite = suite_command(folder, out)
-    killed = subprocess.Popen(suite, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    # At any time, from reading the data (0) to writing the tables (all results).
-    wait_for_results(killed, out, np.random.default_rng(0).integers(len(stored(whole)) + 1))
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    before = stored(out)
-    completed(suite)
-    after = stored(out)
-    assert {key: after[key] for key in before} == before
-    resumed, uninterrupted = results_of(out), results_of(whole)
-    assert resumed.keys() == uninterrupted.keys()
-    for key, result in resumed.items():
-        for part in ("status", "scores", "returned"):
-            assert result[part] == uninterrupted[key][part]
-    for table in (whole / "tables").glob("*.csv"):
-        if not table.stem.startswith(("runtime", "environment", "memory")):
-            pd.testing.assert_frame_equal(
-                pd.read_csv(table), pd.read_csv(out / "tables" / table.name)
-            )
 
 
 @posix

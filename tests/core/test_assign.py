@@ -46,11 +46,6 @@ def test_order_of_rows_and_rotation_do_not_matter(method, seed):
     assert adjusted_rand_score(labels[order], moved) == 1
 
 
-def test_cluster_qr_needs_enough_columns():
-    with pytest.raises(ValueError, match="n_anchors >= n_clusters; got 4 anchors for 5"):
-        assigned(make_embedding()[0], 5, method="cluster_qr", normalize=True, n_init=1, seed=0)
-
-
 def test_normalized_rows():
     rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
     np.testing.assert_allclose(rows, [[0.6, 0.8], [0, 0]])

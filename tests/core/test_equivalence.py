@@ -137,18 +137,6 @@ def test_the_start_of_wide_views_from_their_products(set_constants):
     assert_same(DALMC(3, **options).fit(views), expected, objective=1e-6, graph=1e-3)
 
 
-def test_leading_directions_of_large_views_come_out_the_same():
-    # Past DENSE_SPECTRUM the start uses an iterative decomposition.
-    rng = np.random.default_rng(0)
-    latent = rng.standard_normal((4, 8))[rng.integers(4, size=900)]
-    views = [latent @ rng.standard_normal((8, d)) + rng.standard_normal((900, d)) for d in (700, 9)]
-    models = [
-        DALMC(4, solver=route, n_init=1, random_state=0).fit(views)
-        for route in ("compressed", "direct")
-    ]
-    assert_same(*models, objective=1e-8, graph=1e-6)
-
-
 @settings(max_examples=25)
 @given(problem=problems(incomplete=True), block_rows=st.integers(1, 50))
 def test_block_size_does_not_matter(problem, block_rows):

@@ -1,14 +1,15 @@
 """Truncated views against the exact solution."""
 
-import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, load, make_multiview
+from anchorview import DALMC, make_multiview
 from anchorview.core import cost_model, truncate
 from anchorview.core.scale import SCALINGS
+from helpers.dask_problems import in_dask, stored
+from helpers.model_files import round_trip
 
 K = 4
 
@@ -88,13 +89,13 @@ def test_more_directions_than_help_are_not_added(set_constants):
     assert "not below the tolerance" in str(truncation)
 
 
-def test_files_and_dask_give_the_result_of_memory(views, tmp_path):
+def test_files_dask_and_saved_models_give_the_result_of_memory(views, tmp_path):
     expected = fitted(views)
-    for name, view in views.items():
-        np.save(tmp_path / f"{name}.npy", view)
-    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in views}
-    parted = {n: da.from_array(v, chunks=(150, v.shape[1])) for n, v in views.items()}
-    for model in (fitted(mapped, memory_limit="12MB"), fitted(parted)):
+    loaded = round_trip(expected, tmp_path)
+    assert loaded.plan_ == expected.plan_
+    np.testing.assert_array_equal(loaded.predict(views), expected.labels_)
+    mapped = stored(tmp_path, views)
+    for model in (fitted(mapped, memory_limit="12MB"), fitted(in_dask(views, 150))):
         found = model.plan_.truncation
         np.testing.assert_allclose(found.left_out, expected.plan_.truncation.left_out, atol=1e-9)
         np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-8)
@@ -106,11 +107,3 @@ def test_exact_routes_are_chosen_where_they_are_fast(views, set_constants):
     assert fitted(views, "auto").plan_.truncation is None
     set_constants(cost_model, LONG_WORK=0, TRUNCATION_GAIN=0)
     assert fitted(views, "auto").plan_.route == "truncated"
-
-
-def test_truncated_models_are_saved(views, tmp_path):
-    model = fitted(views)
-    model.save(tmp_path / "model.anchorview")
-    loaded = load(tmp_path / "model.anchorview")
-    assert loaded.plan_ == model.plan_
-    np.testing.assert_array_equal(loaded.predict(views), model.labels_)

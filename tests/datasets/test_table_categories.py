@@ -175,11 +175,3 @@ def test_columns_by_name(kind, tmp_path):
     assert "drop=('a',) is for folders of" in error_of(
         tmp_path / "a.npz", lambda path: read_views(path, drop=["a"])
     )
-
-
-def test_a_model_names_columns_that_are_not_as_in_fit(tmp_path, expected):
-    folder = write(tmp_path / "t", "csv")
-    with pytest.raises(ValueError, match="column 'code' is a number here, but a category"):
-        expected.predict(read_views(folder))
-    with pytest.raises(ValueError, match="'zip'"):
-        expected.predict(read_views(folder, categorical=["code"], drop=["zip"]))

@@ -97,14 +97,6 @@ def test_empty_fields_are_nan(tmp_path):
     np.testing.assert_array_equal(data.available, [[True], [False], [True], [True]])
 
 
-def test_header_of_an_exported_frame(tmp_path):
-    frame = pd.DataFrame(np.arange(6.0).reshape(3, 2) / 7, index=["a", "b", "c"])
-    frame.to_csv(tmp_path / "a.csv")
-    found = read_views(tmp_path).views["a"]
-    np.testing.assert_allclose(found, frame, rtol=1e-15)
-    assert list(found.columns) == ["0", "1"]
-
-
 def test_byte_order_mark_and_windows_line_ends(tmp_path):
     (tmp_path / "a.csv").write_bytes("\ufeffid,x\r\né,1\r\nb,2\r\n".encode())
     data = read_views(tmp_path)
@@ -271,15 +263,6 @@ def test_refused_tables(tmp_path, files, message):
     # Conversion reads in blocks, but refuses the same tables.
     assert message in error_of(source, lambda path: convert(path, tmp_path / "new"))
     assert list(tmp_path.iterdir()) == [source]
-
-
-@pytest.mark.parametrize("column", [["u", "v"], pd.Categorical(["u", "v"]), DATES], ids=range(3))
-def test_parquet_columns_that_cannot_be_converted(tmp_path, column):
-    frame = pd.DataFrame({"x": [1.0, 2], "y": column}, index=["a", "b"])
-    source = write(tmp_path / "source", a_parquet=frame)
-    message = error_of(source, lambda path: convert(path, tmp_path / "new"))
-    assert "a.parquet: column 'y' is a" in message
-    assert "Drop it, or encode it" in message
 
 
 @pytest.mark.parametrize("column", [[[1], [2]], pd.to_timedelta([1, 2])], ids=range(2))

@@ -29,18 +29,6 @@ const deep = (selector, node = document) => {
 };
 """
 
-# Text of visible tooltips, without the styles in their shadow roots.
-TOOLTIP_TEXT = (
-    DEEP_QUERY
-    + """
-const tooltipText = () => deep(".bk-Tooltip")
-  .filter((tip) => tip.getBoundingClientRect().width * tip.getBoundingClientRect().height > 0)
-  .flatMap((tip) => [...tip.shadowRoot.children].filter((part) => part.tagName !== "STYLE"))
-  .map((part) => part.textContent)
-  .join(" ");
-"""
-)
-
 
 @dataclass
 class OpenPage:
@@ -58,18 +46,6 @@ class OpenPage:
     def run(self, body: str) -> Any:
         """Run the body of a JavaScript function."""
         return self.js(f"() => {{ {body} }}")
-
-    def tooltip_text(self) -> str:
-        """Text of the visible tooltips."""
-        return self.run(TOOLTIP_TEXT + "return tooltipText();").strip()
-
-    def tooltip(self) -> str:
-        """Wait for a tooltip; return its text."""
-        for _ in range(100):
-            if text := self.tooltip_text():
-                return text
-            self.page.wait_for_timeout(50)
-        raise AssertionError("no tooltip appeared")
 
     def assert_clean(self) -> None:
         """Assert that there were no errors, no requests, and no injected scripts."""

@@ -7,9 +7,7 @@ import pytest
 from lifelines.statistics import multivariate_logrank_test
 from scipy import stats
 
-from anchorview import DALMC
 from anchorview.inspection import associate
-from helpers.data import clustered_views
 
 RNG = np.random.default_rng(0)
 IDS = pd.Index([f"p{i}" for i in range(90)])
@@ -79,14 +77,6 @@ def test_samples_are_matched_by_id(table):
         associate(LABELS, pd.concat([table, table[:1]]))
     with pytest.raises(ValueError, match="90 samples in the vector of labels, but 88 in the table"):
         associate(LABELS.to_numpy(), table[2:])
-
-
-def test_a_fitted_model_gives_its_labels_and_ids():
-    views, y = clustered_views(90, 3, (6, 8))
-    frames = {name: pd.DataFrame(view, IDS) for name, view in views.items()}
-    model = DALMC(3, random_state=0).fit(frames)
-    table = pd.DataFrame({"class": pd.Series(y, IDS).astype("category")})[::-1]
-    assert associate(model, table)["effect"][0] > 0.9
 
 
 def test_variables_without_anything_to_compare():

@@ -207,23 +207,6 @@ def test_deviations_keep_their_digits_far_from_zero_and_between_distant_clusters
     assert_same_markers(cluster_markers(y, views), direct(views, y), 1e-8)
 
 
-def test_permuted_samples_features_views_and_clusters_give_the_same():
-    views, y, _ = planted_views(400)
-    frames = {
-        name: pd.DataFrame(view, columns=[f"{name}{j}" for j in range(view.shape[1])])
-        for name, view in views.items()
-    }
-    expected = cluster_markers(y, frames)
-    rng = np.random.default_rng(1)
-    rows, names = rng.permutation(400), rng.permutation(4)
-    permuted = {
-        name: frames[name].iloc[rows, rng.permutation(frames[name].shape[1])] for name in "cab"
-    }
-    found = cluster_markers(names[y[rows]], permuted)
-    found["cluster"] = np.argsort(names)[found["cluster"]]
-    assert_same_markers(found, expected)
-
-
 def test_features_have_names_from_the_samples_or_the_model():
     views, _ = clustered_views(150)
     frames = {

@@ -40,11 +40,6 @@ def overlapping(request):
     return fitted(request.param, views, 4), views
 
 
-def test_digits(digits):
-    views, _ = digits
-    require_memberships(DALMC(10, random_state=0).fit(views), views)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAPER_SETS)
 def test_real_data(real_data, name):

@@ -6,11 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import DALMC
-from anchorview.compared import OPMC
 from anchorview.inspection import compare_partitions
 from anchorview.metrics import clustering_scores
-from helpers.data import clustered_views
 
 N = 200
 
@@ -95,19 +92,6 @@ def test_samples_are_matched_by_id(partitions):
     pd.testing.assert_frame_equal(one_sided.moved, found.moved)
     default_index = compare_partitions(pd.Series(a), pd.Series(b, ids))
     pd.testing.assert_frame_equal(default_index.moved, found.moved)
-
-
-def test_models_are_matched_by_their_ids():
-    views, _ = clustered_views(N, separation=1.5)
-    ids = pd.Index([f"s{i}" for i in range(N)])
-    frames = {name: pd.DataFrame(view, ids) for name, view in views.items()}
-    backward = {name: frame[::-1] for name, frame in frames.items()}
-    first = DALMC(3, random_state=0).fit(frames)
-    second = OPMC(3, random_state=0).fit(backward)
-    found = compare_partitions(first, second)
-    expected = clustering_scores(first.labels_, second.labels_[::-1])
-    assert found.scores["ARI"] == pytest.approx(expected["ARI"])
-    assert set(found.moved["sample"]) <= set(ids)
 
 
 @pytest.mark.parametrize(

@@ -66,22 +66,6 @@ def test_separation_equals_a_direct_computation(fitted):
         assert found.loc[c, "separation"] == pytest.approx(expected)
 
 
-def test_names_of_samples_features_and_clusters():
-    views, _ = clustered_views(90, 3, (6, 5), separation=5.0)
-    ids = [f"s{i}" for i in range(90)]
-    frames = {
-        name: pd.DataFrame(view, ids, [f"{name[-1]}:{j}" for j in range(view.shape[1])])
-        for name, view in views.items()
-    }
-    model = DALMC(3, random_state=0).fit(frames).relabel({0: "first", 2: "last"})
-    found = cluster_summary(model, frames)
-    assert found.index.tolist() == ["first", "1", "last"]
-    assert set(found["nearest_cluster"]) <= set(found.index)
-    assert set().union(*found["medoids"]) <= set(ids)
-    names = {f"{view}: {feature}" for view in frames for feature in frames[view].columns}
-    assert set().union(*found["features"]) <= names
-
-
 def test_nearly_equal_clusters_are_hardly_separate():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 4

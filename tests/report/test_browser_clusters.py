@@ -19,8 +19,6 @@ from helpers.pages import EVIL
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 
-N_FEATURES = 40
-
 
 @pytest.fixture(scope="session")
 def many_clusters(tmp_path_factory):

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.linalg import LinAlgError
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
@@ -116,14 +115,8 @@ class TestResult:
     def test_separated_clusters_are_found(self, separated):
         _, y, model = separated
         assert clustering_accuracy(y, model.labels_) == 1
-        assert model.labels_.shape == (150,)
-        assert model.labels_.dtype == np.int32
         assert model.n_clusters_ == 3
         assert model.curve_ is None
-        assert model.n_views_in_ == 2
-        assert model.n_features_in_ == 28
-        assert model.n_features_per_view_ == (12, 16)
-        assert model.view_names_in_ == ("view_0", "view_1")
 
     def test_confidence(self, either):
         views, _, model = either
@@ -302,14 +295,6 @@ class TestRepeats:
 
 
 class TestNewSamples:
-    def test_training_samples_get_their_labels(self, overlapping):
-        views, _, model = overlapping
-        np.testing.assert_array_equal(model.predict(views), model.labels_)
-        np.testing.assert_array_equal(model.predict(list(views.values())), model.labels_)
-        some = {name: view[[7, 3, 100]] for name, view in reversed(views.items())}
-        np.testing.assert_array_equal(model.predict(some), model.labels_[[7, 3, 100]])
-        assert model.predict(some).dtype == np.int32
-
     @pytest.mark.parametrize("missing", [0.0, 0.3])
     def test_samples_of_the_same_clusters(self, missing):
         views, y = two_views(300, 4, (12, 16, 10), separation=6.0, missing=missing)
@@ -330,23 +315,10 @@ class TestNewSamples:
             assert ((confidence >= 0) & (confidence <= 1)).all()
             assert model.candidate_labels(lacking).shape == (len(FAST), 150)
 
-    def test_transform(self, separated):
-        views, _, model = separated
-        embedding = clone(model).fit_transform(views, scale=False)
-        np.testing.assert_array_equal(embedding, model.embedding_)
-        names = [f"autodalmc{i}" for i in range(embedding.shape[1])]
-        assert model.get_feature_names_out().tolist() == names
-        np.testing.assert_array_equal(clone(model).fit_predict(views), model.labels_)
-
-    def test_samples_that_do_not_fit(self, separated):
-        views, _, model = separated
-        with pytest.raises(ValueError, match="'other' is unknown: AutoDALMC was fitted on"):
-            model.predict({**views, "other": views["view_0"]})
-        with pytest.raises(ValueError, match="view 1 has 5 features, but AutoDALMC is expecting"):
-            model.predict([views["view_0"], views["view_1"][:, :5]])
+    def test_not_fitted(self, separated):
         for method in ("predict", "predict_with_confidence", "candidate_labels", "transform"):
             with pytest.raises(NotFittedError):
-                getattr(AutoDALMC(3), method)(views)
+                getattr(AutoDALMC(3), method)(separated[0])
 
 
 class TestKindsOfData:
@@ -402,10 +374,6 @@ class TestKindsOfData:
         assert clustering_accuracy(y, model.labels_) == 1
         np.testing.assert_array_equal(model.predict(views), model.labels_)
 
-    def test_constant_view(self, separated):
-        with pytest.raises(ValueError, match=r"view 2 \('flat'\) is constant"):
-            fitted({**separated[0], "flat": np.ones((150, 2))})
-
     def test_equal_samples_get_equal_labels(self):
         views, _ = two_views(40, separation=2.0)
         model = fitted({name: np.repeat(view, 3, axis=0) for name, view in views.items()})
@@ -441,19 +409,6 @@ class TestKindsOfData:
         model = fitted({**views, "rare": rare})
         assert clustering_accuracy(y, model.labels_) == 1
         assert (model.view_agreement_.iloc[:2] > 0.9).all()
-
-    def test_frames_with_ids(self, separated):
-        views, y, _ = separated
-        ids = pd.Index([f"s{i:03}" for i in range(150)], name="sample")
-        frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
-        # Another order, and without some samples.
-        frames["view_1"] = frames["view_1"].iloc[::-1].drop(["s004", "s140"])
-        model = fitted(frames)
-        assert sorted(model.labels_series.index) == list(ids)
-        assert model.labels_series.name == "cluster"
-        assert model.sample_ids_.equals(model.labels_series.index)
-        assert clustering_accuracy(y, model.labels_series.loc[ids].to_numpy()) == 1
-        np.testing.assert_array_equal(model.predict(frames), model.labels_)
 
 
 class TestManySamples:

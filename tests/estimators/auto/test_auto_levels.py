@@ -126,12 +126,6 @@ class TestBranches:
         assert tree["split_chance"][[0, 3]].tolist() == [0.25, 0.25]
         assert tree.loc[[1, 2], ["split_agreement", "split_chance"]].isna().all(axis=None)
 
-    def test_overlap_is_the_share_of_the_cluster_in_its_parent(self):
-        coarse, fine = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 2])
-        tree = branches(coarse, fine, np.stack([fine, fine]), 0.0)
-        assert tree["parent"].tolist() == [0, 1, 1]
-        assert tree["overlap"].tolist() == [1, pytest.approx(2 / 3), 1]
-
 
 GROUPS = np.repeat([0, 1, 2, 3], [2, 2, 2, 3])
 

@@ -158,9 +158,8 @@ class TestFamilies:
         weights = family_weights(keys("abaca"))
         np.testing.assert_allclose(weights, [1 / 9, 1 / 3, 1 / 9, 1 / 3, 1 / 9])
         np.testing.assert_allclose(family_weights(keys("aa")), 0.5)
-        assert family_weights(keys("a")) == 1
-
-    def test_kinds_have_fixed_weights_that_their_families_share(self):
+        assert family_weights(keys("a")) == cross_agreement(np.ones((1, 1)), keys("a")) == 1
+        # Kinds have fixed weights, which their families share.
         weights = family_weights(keys("aabAc"))
         np.testing.assert_allclose(weights, [2 / 15, 2 / 15, 4 / 15, 1 / 5, 4 / 15])
 
@@ -173,12 +172,6 @@ class TestFamilies:
             cross_agreement_by_loops(agreement, families),
             atol=1e-12,
         )
-
-    def test_own_family_does_not_count_unless_it_is_the_only_one(self):
-        agreement = np.array([[1.0, 0.9, 0.2], [0.9, 1.0, 0.4], [0.2, 0.4, 1.0]])
-        np.testing.assert_allclose(cross_agreement(agreement, keys("aab")), [0.2, 0.4, 0.3])
-        np.testing.assert_allclose(cross_agreement(agreement, keys("aaa")), [0.55, 0.65, 0.3])
-        np.testing.assert_array_equal(cross_agreement(np.ones((1, 1)), keys("a")), [1])
 
 
 class TestConsensus:

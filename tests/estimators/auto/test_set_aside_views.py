@@ -236,14 +236,6 @@ def test_single_and_double_precision(with_extra):
     np.testing.assert_array_equal(model.predict(views), model.labels_)
 
 
-def test_saved_models(with_extra, fitted, tmp_path):
-    loaded = round_trip(fitted, tmp_path)
-    assert loaded.views_used_ == fitted.views_used_
-    pd.testing.assert_frame_equal(loaded.view_consistency_, fitted.view_consistency_)
-    assert view_sentences(loaded) == view_sentences(fitted)
-    np.testing.assert_array_equal(loaded.predict(with_extra[0]), fitted.labels_)
-
-
 def test_levels(tmp_path):
     rng = np.random.default_rng(0)
     fine = rng.integers(9, size=N)

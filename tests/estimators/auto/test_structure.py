@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load
+from anchorview import DALMC, AutoDALMC, MultiViewData
 from anchorview.estimators.auto.levels import without_clusters
 from anchorview.estimators.auto.structure import (
     structure_sentence,
@@ -130,14 +130,6 @@ def test_summary_and_report_say_how_clusters_are_separated(tmp_path):
     for border, count in (("separated", 2), ("touching", 1), ("continuum", 1)):
         assert page.count(f"<dt>Border</dt><dd>{border}</dd>") == count
     assert "border" not in DALMC(4).fit(views).summary(views)
-
-
-def test_structure_is_saved(tmp_path):
-    model = fitted(noise(0), 2)
-    model.save(tmp_path / "model")
-    loaded = load(tmp_path / "model")
-    for name in ("structure_", "borders_"):
-        assert getattr(loaded, name) == getattr(model, name)
 
 
 def test_the_command_line_says_that_there_is_no_clear_structure(tmp_path):
