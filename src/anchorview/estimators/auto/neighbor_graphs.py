@@ -39,6 +39,10 @@ WEIGHT_DIGITS = 7
 MAX_TRIALS = 8
 """Maximum number of resolutions that are tried to find a number of communities."""
 
+MAX_RATIO, MIN_STEP = 1.3, 0.5
+"""Communities that are more than asked for by at most this factor are merged, and minimum step of
+the logarithm of resolutions: both save trials, and accuracy does not depend on them."""
+
 
 Neighbors = tuple[Array, Array, Array]
 """Rows that have a view, the nearest others of each, nearest first, and squared distances."""
@@ -104,18 +108,18 @@ class NeighborGraph:
         return self._communities[resolution]
 
     def n_communities(self, n_clusters: int) -> Array:
-        """`n_clusters` Louvain communities; the resolution is found by bisection.
+        """`n_clusters` Louvain communities.
 
-        If no resolution has as many, the most connected ones of the next larger number are merged.
-        There may be fewer, if the graph does not have as many.
+        A resolution with as many, or hardly more, is found by bisection, and the most connected
+        communities are merged. There may be fewer, if the graph does not have as many.
         """
         tried: dict[float, Array] = {}
         for _ in range(MAX_TRIALS):
             counts = {power: int(labels.max()) + 1 for power, labels in tried.items()}
             power = _next_power(counts, n_clusters)
             tried[power] = self.communities(2.0**power)
-            if tried[power].max() + 1 == n_clusters:
-                return tried[power]
+            if n_clusters <= tried[power].max() + 1 <= MAX_RATIO * n_clusters:
+                return _merged(tried[power], self.mean, n_clusters)
         # Further away the number grows fast, and merging takes cubic time in it.
         power = max(tried)
         while tried[power].max() < n_clusters and power < LOG_RESOLUTIONS[1]:
@@ -191,7 +195,7 @@ def _next_power(counts: Mapping[float, int], n_clusters: int) -> float:
         return float(x + (z - x) * np.clip(share, 0.25, 0.75))
     x, count = max(below) if below else min(above)
     step = np.log2(n_clusters / count)
-    step = max(step, 0.25) if below else min(step, -0.25)
+    step = max(step, MIN_STEP) if below else min(step, -MIN_STEP)
     return float(np.clip(x + step, *LOG_RESOLUTIONS))
 
 
