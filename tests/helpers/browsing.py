@@ -19,15 +19,7 @@ FLAGS = [
     "--disable-sync",
 ]
 
-# Bokeh draws in shadow roots, which plain selectors do not enter.
-DEEP_QUERY = """
-const deep = (selector, node = document) => {
-  const found = [...node.querySelectorAll(selector)];
-  for (const child of node.querySelectorAll("*"))
-    if (child.shadowRoot) found.push(...deep(selector, child.shadowRoot));
-  return found;
-};
-"""
+CHECKS = Path(__file__).with_name("report_checks.js").read_text(encoding="utf-8")
 
 
 @dataclass
@@ -46,6 +38,10 @@ class OpenPage:
     def run(self, body: str) -> Any:
         """Run the body of a JavaScript function."""
         return self.js(f"() => {{ {body} }}")
+
+    def ask(self, check: str, argument: Any = None) -> Any:
+        """Result of one of the functions of ``report_checks.js``."""
+        return self.js(f"(argument) => {{ {CHECKS}\nreturn {check}(argument); }}", argument)
 
     def assert_clean(self) -> None:
         """Assert that there were no errors, no requests, and no injected scripts."""
@@ -111,16 +107,7 @@ def open_page(chromium):
 
 def position(page, row):
     """Bring the map to the middle of the screen; return the place of a sample."""
-    return page.js(
-        """(row) => {
-            const canvas = document.getElementById("map-canvas");
-            canvas.scrollIntoView({ block: "center", behavior: "instant" });
-            const { x, y } = canvas.placeOf(row);
-            const box = canvas.getBoundingClientRect();
-            return { x: box.x + x, y: box.y + y };
-        }""",
-        row,
-    )
+    return page.ask("placeOnScreen", row)
 
 
 def hover(page, row):

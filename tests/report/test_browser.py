@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.browsing import DEEP_QUERY, wait_for_frames
+from helpers.browsing import wait_for_frames
 from helpers.pages import EVIL
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
@@ -21,21 +21,7 @@ def unfold(page):
 def test_all_charts_are_drawn_without_errors_or_network(open_page, report_path):
     page = open_page(report_path)
     unfold(page)
-    n_pixels = page.run(
-        DEEP_QUERY
-        + """
-        return [...document.querySelectorAll(".chart, .plane")].map((chart) => {
-          let n_pixels = 0;
-          for (const canvas of deep("canvas", chart)) {
-            const context = canvas.getContext("2d");
-            if (!context || !canvas.width) continue;
-            const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
-            for (let i = 3; i < data.length; i += 4) n_pixels += data[i] > 0;
-          }
-          return n_pixels;
-        });
-        """
-    )
+    n_pixels = page.ask("drawnPixels")
     assert len(n_pixels) >= 8
     assert min(n_pixels) > 500
     page.assert_clean()
@@ -53,7 +39,7 @@ def test_tooltips_of_charts_run_no_scripts(open_page, report_path):
                 box["x"] + fraction * box["width"], box["y"] + fraction * box["height"]
             )
             wait_for_frames(page)
-    assert page.run(DEEP_QUERY + 'return deep("img").length') == 0
+    assert page.ask("countDeep", "img") == 0
     assert page.page.locator("h1").inner_text() == EVIL
     page.assert_clean()
 
@@ -69,38 +55,22 @@ def test_verdict_and_map_are_on_the_first_screens(open_page, report_path, width,
     assert bottom(page, "#verdict") < bottom(page, "#map-canvas") <= screens * height
 
 
-def colors(page):
-    """Background of the page, and actual and expected color of the text of an axis."""
-    return page.run(
-        """
-        const style = getComputedStyle(document.documentElement);
-        const models = [...Bokeh.index.roots].flatMap((v) => [...v.model.references()]);
-        const axis = models.find((m) => m.type === "CategoricalAxis");
-        return [
-          getComputedStyle(document.body).backgroundColor,
-          axis.major_label_text_color,
-          style.getPropertyValue("--ink").trim(),
-        ];
-        """
-    )
-
-
 def test_dark_and_light_theme(open_page, report_path):
-    light = colors(open_page(report_path))
+    light = open_page(report_path).ask("colors")
     page = open_page(report_path, scheme="dark")
-    dark = colors(page)
+    dark = page.ask("colors")
     assert light[0] == "rgb(255, 255, 255)"
     assert dark[0] != light[0]
     assert dark[1] == dark[2] != light[1] == light[2]
     page.page.get_by_role("button", name="Light colors").click()
-    assert colors(page) == light
+    assert page.ask("colors") == light
     assert page.page.get_by_role("button", name="Dark colors").is_visible()
     # Changes of the system are noticed with the next frame, so both must be in different frames.
     page.page.emulate_media(color_scheme="light")
     wait_for_frames(page)
     page.page.emulate_media(color_scheme="dark")
     page.page.wait_for_selector('html[data-theme="dark"]')
-    assert colors(page) == dark
+    assert page.ask("colors") == dark
 
 
 @pytest.mark.parametrize("width", [320, 390])
@@ -108,33 +78,13 @@ def test_narrow_screens_need_no_horizontal_scrolling(open_page, report_path, wid
     page = open_page(report_path, width=width, height=844)
     unfold(page)
     assert page.js("document.documentElement.scrollWidth") <= width
-    too_wide = page.run(
-        """
-        return [...document.querySelectorAll("main *, header *")]
-          .filter((e) => !e.closest(".scroll") && !e.closest(".hidden"))
-          .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
-          .map((e) => e.outerHTML.slice(0, 80));
-        """
-    )
-    assert too_wide == []
+    assert page.ask("tooWide") == []
 
 
 def test_tables_say_that_they_scroll(open_page, report_path):
-    def hints(width):
-        page = open_page(report_path, width=width, height=844)
-        wait_for_frames(page)
-        return page.run(
-            """
-            return [...document.querySelectorAll(".scroll + .hint")]
-              .filter((hint) => hint.previousElementSibling.checkVisibility())
-              .map((hint) => [
-                hint.previousElementSibling.scrollWidth > hint.previousElementSibling.clientWidth,
-                hint.getClientRects().length > 0,
-              ]);
-            """
-        )
-
-    narrow = hints(360)
+    page = open_page(report_path, width=360, height=844)
+    wait_for_frames(page)
+    narrow = page.ask("scrollHints")
     assert [True, True] in narrow
     assert [True, False] not in narrow
     assert [False, True] not in narrow
@@ -146,21 +96,7 @@ def test_keyboard_focus_is_visible_everywhere(open_page, report_path):
     for _ in range(90):
         page.page.keyboard.press("Tab")
         wait_for_frames(page)
-        stops.append(
-            page.run(
-                """
-                const e = document.activeElement;
-                const box = e.getBoundingClientRect();
-                return {
-                  name: e.id || e.className || e.tagName,
-                  text: e.textContent.slice(0, 30).trim(),
-                  // Charts have their focus inside.
-                  outline: getComputedStyle(e.closest(".chart") ?? e).outlineStyle,
-                  visible: box.bottom > 0 && box.top < innerHeight && box.width > 0,
-                };
-                """
-            )
-        )
+        stops.append(page.ask("focused"))
     assert stops[0]["text"] == "Skip to the content"
     assert stops[0]["visible"]
     assert stops[1]["name"] == "theme"
