@@ -46,11 +46,14 @@ def test_order_of_rows_and_rotation_do_not_matter(method, seed):
     assert adjusted_rand_score(labels[order], moved) == 1
 
 
-def test_normalized_rows():
+def test_normalized_rows_and_the_signs_of_one_column():
     rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
     np.testing.assert_allclose(rows, [[0.6, 0.8], [0, 0]])
     one_column = np.array([[3.0], [-4.0]])
     np.testing.assert_array_equal(unit_rows(one_column), one_column)
+    run = Assignment(np.array([[-1.0], [2.0]]), normalize=True)
+    found = labels_of_runs([run], np.array([[-3.0], [0.1], [0.9], [5.0]]))
+    np.testing.assert_array_equal(found, [[0, 0, 1, 1]])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -90,9 +93,3 @@ def test_labels_of_several_assignments(normalize, dtype):
         nearest = [np.argmin([np.sum((x - c) ** 2) for c in run.centroids]) for x in points]
         np.testing.assert_array_equal(labels, nearest)
         np.testing.assert_array_equal(labels, run(embedding))
-
-
-def test_normalized_rows_with_one_column_keep_their_signs():
-    run = Assignment(np.array([[-1.0], [2.0]]), normalize=True)
-    found = labels_of_runs([run], np.array([[-3.0], [0.1], [0.9], [5.0]]))
-    np.testing.assert_array_equal(found, [[0, 0, 1, 1]])

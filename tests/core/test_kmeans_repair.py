@@ -48,12 +48,9 @@ def test_an_empty_cluster_is_used():
     assert inertia(points, settled(points, repaired(points, stuck))) < 0.25 * inertia(points, stuck)
 
 
-def test_separated_clusters_stay():
+def test_separated_clusters_and_equal_points_stay():
     points, _ = make_clusters()
     assert repaired(points, settled(points, points[:6])) is None
-
-
-def test_equal_points_stay():
     points = np.ones((50, 3))
     assert repaired(points, np.array([[1.0, 1, 1], [1, 1, 1], [2, 2, 2]])) is None
 

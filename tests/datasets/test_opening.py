@@ -197,7 +197,7 @@ def test_pickled_or_truncated_labels(tmp_path):
 # MATLAB 7.3.
 
 
-def test_matlab73_stays_on_disk(tmp_path):
+def test_matlab73_stays_on_disk_but_for_sparse_views(tmp_path):
     variables = {"X": [TALL.T, WIDE.T], "Y": LABELS[:, None], "ind": AVAILABLE.T.astype(float)}
     path = save_matlab73(tmp_path / "data.mat", variables)
     assert stays_on_disk(path)
@@ -205,9 +205,6 @@ def test_matlab73_stays_on_disk(tmp_path):
     assert_views(data, view_0=TALL, view_1=WIDE)
     np.testing.assert_array_equal(data.target, LABELS)
     np.testing.assert_array_equal(data.available, AVAILABLE)
-
-
-def test_sparse_views_of_matlab73_are_read(tmp_path):
     path = save_matlab73(tmp_path / "data.mat", {"X": [TALL, sparse.csr_array(WIDE)]})
     views = open_views(path).views
     assert isinstance(views["view_0"], StoredView)

@@ -118,13 +118,10 @@ def test_dates_and_objects_are_tested_like_numbers(table):
         pd.testing.assert_frame_equal(associate(LABELS.to_numpy(), tables), expected)
 
 
-def test_columns_with_the_same_name_are_refused(table):
+def test_what_cannot_be_compared(table):
     table[1], table["1"] = 0.0, 1.0
     with pytest.raises(ValueError, match="Several columns of the table are named '1'"):
         associate(LABELS, table)
-
-
-def test_one_cluster_cannot_be_compared(table):
     with pytest.raises(ValueError, match="All samples are in one cluster"):
         associate(0 * LABELS, table)
     with pytest.raises(TypeError, match="dataframe"):

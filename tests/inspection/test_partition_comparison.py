@@ -23,7 +23,7 @@ def partitions():
     return a, b
 
 
-def test_clusters_are_matched_whatever_their_names(partitions):
+def test_clusters_are_matched_and_samples_that_do_not_match_have_moved(partitions):
     a, b = partitions
     found = compare_partitions(a, b)
     assert found.matching.to_dict() == {0: "v", 1: "z", 2: "w", 3: "y", 4: "x"}
@@ -31,11 +31,6 @@ def test_clusters_are_matched_whatever_their_names(partitions):
     assert list(found.table.columns) == ["v", "z", "w", "y", "x"]
     expected = pd.crosstab(a, b)[list(found.table.columns)]
     np.testing.assert_array_equal(found.table, expected)
-
-
-def test_samples_that_do_not_match_have_moved(partitions):
-    a, b = partitions
-    found = compare_partitions(a, b)
     moved = np.flatnonzero(found.matching.loc[a].to_numpy() != b)
     np.testing.assert_array_equal(found.moved["sample"], moved)
     np.testing.assert_array_equal(found.moved["from"], a[moved])
@@ -46,12 +41,22 @@ def test_samples_that_do_not_match_have_moved(partitions):
     assert np.trace(found.table) == N - len(moved)
 
 
-def test_scores_are_those_of_the_metrics_and_symmetric(partitions):
+def test_scores_are_symmetric_and_samples_matched_by_id(partitions):
     a, b = partitions
     expected = clustering_scores(a, b)
     found = compare_partitions(a, b).scores
     assert found == {name: expected[name] for name in ("ACC", "NMI", "F1", "ARI")}
     assert compare_partitions(b, a).scores == pytest.approx(found)
+    ids = pd.Index([f"s{i}" for i in range(N)])
+    rows = np.random.default_rng(1).permutation(N)
+    expected = compare_partitions(a, b)
+    found = compare_partitions(pd.Series(a, ids), pd.Series(b[rows], ids[rows]))
+    pd.testing.assert_frame_equal(found.table, expected.table)
+    assert list(found.moved["sample"]) == [f"s{i}" for i in expected.moved["sample"]]
+    one_sided = compare_partitions(a, pd.Series(b, ids))
+    pd.testing.assert_frame_equal(one_sided.moved, found.moved)
+    default_index = compare_partitions(pd.Series(a), pd.Series(b, ids))
+    pd.testing.assert_frame_equal(default_index.moved, found.moved)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -78,20 +83,6 @@ def test_clusters_that_share_no_sample_do_not_match():
     split = compare_partitions([0, 0, 0, 1], ["p", "q", "q", "q"])
     assert split.matching.to_dict() == {0: "q"}
     assert list(split.moved["sample"]) == [0, 3]
-
-
-def test_samples_are_matched_by_id(partitions):
-    a, b = partitions
-    ids = pd.Index([f"s{i}" for i in range(N)])
-    rows = np.random.default_rng(1).permutation(N)
-    expected = compare_partitions(a, b)
-    found = compare_partitions(pd.Series(a, ids), pd.Series(b[rows], ids[rows]))
-    pd.testing.assert_frame_equal(found.table, expected.table)
-    assert list(found.moved["sample"]) == [f"s{i}" for i in expected.moved["sample"]]
-    one_sided = compare_partitions(a, pd.Series(b, ids))
-    pd.testing.assert_frame_equal(one_sided.moved, found.moved)
-    default_index = compare_partitions(pd.Series(a), pd.Series(b, ids))
-    pd.testing.assert_frame_equal(default_index.moved, found.moved)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def texts(labels):
     return [label.get_text() for label in labels]
 
 
-def test_sizes_and_mean_confidence(auto):
+def test_sizes_and_mean_confidence_also_of_new_samples(auto, problem):
     display = ClusterSizesDisplay.from_estimator(auto)
     sizes = np.bincount(auto.labels_, minlength=auto.n_clusters_)
     assert lengths(display.bars_, "height") == sizes.tolist()
@@ -30,9 +30,6 @@ def test_sizes_and_mean_confidence(auto):
     drawn = [bar.get_facecolor() for bar in display.bars_]
     np.testing.assert_allclose(drawn, expected)
     assert display.colorbar_.mappable.get_clim() == (0, 1)
-
-
-def test_sizes_of_new_samples(auto, problem):
     views = {name: view.iloc[:30] for name, view in problem[0].items()}
     display = ClusterSizesDisplay.from_estimator(auto, views)
     assert display.sizes.tolist() == np.bincount(auto.labels_[:30], minlength=4).tolist()

@@ -9,14 +9,11 @@ import pytest
 from anchorview.plotting import ClusterNumberDisplay, ConvergenceDisplay
 
 
-def test_objective_of_a_model(dalmc):
+def test_curves_of_objectives(dalmc, auto):
     display = ConvergenceDisplay.from_estimator(dalmc)
     np.testing.assert_array_equal(display.line_.get_xdata(), np.arange(1, dalmc.n_iter_ + 1))
     np.testing.assert_array_equal(display.line_.get_ydata(), dalmc.objective_)
     assert display.ax_.get_legend() is None
-
-
-def test_curves_of_two_models_have_names_and_different_colors(dalmc, auto):
     first = ConvergenceDisplay.from_estimator(dalmc, name="one $x$")
     second = ConvergenceDisplay.from_estimator(auto, name="two", ax=first.ax_, linewidth=3)
     assert second.figure_ is first.figure_
@@ -26,23 +23,12 @@ def test_curves_of_two_models_have_names_and_different_colors(dalmc, auto):
     assert names == ["one $x$", "two"]
 
 
-def test_curve_with_the_chosen_number(auto):
+def test_curve_with_chance_the_chosen_number_and_other_levels(auto):
     display = ClusterNumberDisplay.from_estimator(auto)
     assert display.line_.get_xdata().tolist() == [3, 4, 5]
     np.testing.assert_array_equal(display.line_.get_ydata(), auto.curve_)
     assert set(display.chosen_line_.get_xdata()) == {auto.n_clusters_}
     assert display.chosen_line_.get_label() == f"chosen: {auto.n_clusters_}"
-
-
-def test_curve_without_a_chosen_number_and_with_a_gap():
-    display = ClusterNumberDisplay(pd.Series([0.5, np.nan, 0.7], index=[2, 3, 4])).plot()
-    assert display.chosen_line_ is None
-    assert display.ax_.get_legend() is None
-    assert np.isnan(display.line_.get_ydata()[1])
-
-
-def test_chance_and_the_other_levels_are_drawn(auto):
-    display = ClusterNumberDisplay.from_estimator(auto)
     np.testing.assert_array_equal(display.chance_line_.get_ydata(), auto.chance_curve_)
     assert display.chance_line_.get_color() != display.line_.get_color()
     others = auto.levels_.index[~auto.levels_["chosen"]].tolist()
@@ -53,14 +39,19 @@ def test_chance_and_the_other_levels_are_drawn(auto):
     assert [line.get_xdata()[0] for line in display.level_lines_] == [9, 11]
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert names == ["agreement", "by chance", "chosen: 3", "other levels: 9, 11"]
+    # The number is that of the fit, also after clusters were merged.
+    merged = deepcopy(auto).relabel({0: "a", 1: "a"})
+    display = ClusterNumberDisplay.from_estimator(merged)
+    assert set(display.chosen_line_.get_xdata()) == {auto.n_clusters_}
+
+
+def test_curve_without_a_chosen_number_and_with_a_gap():
+    display = ClusterNumberDisplay(pd.Series([0.5, np.nan, 0.7], index=[2, 3, 4])).plot()
+    assert display.chosen_line_ is None
+    assert display.ax_.get_legend() is None
+    assert np.isnan(display.line_.get_ydata()[1])
 
 
 def test_single_number_of_clusters_raises(dalmc):
     with pytest.raises(ValueError, match=r"single number.*n_clusters=range\(2, 21\)"):
         ClusterNumberDisplay.from_estimator(dalmc)
-
-
-def test_the_number_of_the_fit_is_marked_after_clusters_were_merged(auto):
-    merged = deepcopy(auto).relabel({0: "a", 1: "a"})
-    display = ClusterNumberDisplay.from_estimator(merged)
-    assert set(display.chosen_line_.get_xdata()) == {auto.n_clusters_}

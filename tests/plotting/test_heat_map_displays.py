@@ -63,6 +63,10 @@ def test_color_scale_is_symmetric_and_not_dominated_by_outliers():
     assert display.colorbar_.extend == "both"
     wide = display.plot(im_kw={"vmin": -3, "vmax": 3})
     assert wide.im_.get_clim() == (-3, 3)
+    # All effects are zero or missing.
+    index = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
+    display = MarkerHeatmapDisplay(pd.DataFrame([[0.0, 0.0], [np.nan, 0.0]], index)).plot()
+    assert display.im_.get_clim() == (-1, 1)
 
 
 def test_labels_and_names_that_are_no_formulas(problem):
@@ -72,12 +76,6 @@ def test_labels_and_names_that_are_no_formulas(problem):
     display.figure_.draw_without_rendering()
     assert texts(display.ax_.get_xticklabels()) == ["$a", "b$"]
     assert "$x^" in texts(display.ax_.get_yticklabels())
-
-
-def test_effects_that_are_all_zero_or_missing():
-    index = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
-    display = MarkerHeatmapDisplay(pd.DataFrame([[0.0, 0.0], [np.nan, 0.0]], index)).plot()
-    assert display.im_.get_clim() == (-1, 1)
 
 
 def test_wrong_markers_raise(problem):

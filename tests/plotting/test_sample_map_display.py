@@ -41,15 +41,12 @@ def display(auto, problem):
     return SampleMapDisplay.from_estimator(auto, problem[0], target=problem[1], color="cluster")
 
 
-def test_points_have_ids_clusters_classes_and_confidence(display, auto, problem):
+def test_points_have_values_and_clusters_colors_and_numbers_but_no_legend(display, auto, problem):
     points = display.points
     assert points.index.tolist() == problem[1].index.tolist()
     assert points["cluster"].tolist() == auto.labels_.tolist()
     assert points["class"].tolist() == problem[1].tolist()
     np.testing.assert_allclose(points["confidence"], auto.confidence_)
-
-
-def test_clusters_have_colors_and_numbers_but_no_legend(display, auto):
     drawn = display.plot()
     expected = [to_rgba(CLUSTER_COLORS[label])[:3] for label in auto.labels_]
     assert drawn_colors(drawn) == expected
@@ -67,12 +64,17 @@ def test_classes_have_a_legend(display, problem):
     assert texts(drawn.text_) == texts(display.plot(color="cluster").text_)
 
 
-def test_target_alone_colors_by_class_and_may_have_missing_values(auto, problem):
+def test_samples_without_a_class_or_value_are_gray(auto, problem):
     target = problem[1].astype(object)
     target.iloc[:10] = None
     drawn = SampleMapDisplay.from_estimator(auto, target=target)
     assert texts(drawn.legend_.get_texts())[-1] == "unknown"
     assert set(drawn_colors(drawn)[:10]) == {to_rgba(MISSING_COLOR)[:3]}
+    values = pd.Series(np.arange(100.0), index=auto.sample_ids_[20:])
+    drawn = SampleMapDisplay.from_estimator(auto, color=values)
+    drawn.figure_.draw_without_rendering()
+    missing = np.array(drawn_colors(drawn)[:20])
+    np.testing.assert_allclose(missing, [to_rgba(MISSING_COLOR)[:3]] * 20)
 
 
 def test_numbers_have_a_color_scale(display, auto):
@@ -115,25 +117,11 @@ def test_columns_of_tables_color_samples(X):
     assert since.colorbar_ is not None
 
 
-def test_values_of_other_samples_raise(auto):
-    values = pd.Series(np.arange(120.0), index=[f"other {i}" for i in range(120)])
-    with pytest.raises(ValueError, match=r"color has no value for any of the samples.*'other 0'"):
-        SampleMapDisplay.from_estimator(auto, color=values)
-
-
 def test_labels_of_another_model_do_not_replace_the_clusters(auto, dalmc):
     drawn = SampleMapDisplay.from_estimator(auto, color=dalmc.labels_series)
     assert drawn.points["cluster"].tolist() == auto.labels_.tolist()
     assert drawn.points["cluster (given)"].tolist() == dalmc.labels_.tolist()
     assert drawn.legend_.get_title().get_text() == "cluster (given)"
-
-
-def test_samples_without_a_value_are_gray(auto):
-    values = pd.Series(np.arange(100.0), index=auto.sample_ids_[20:])
-    drawn = SampleMapDisplay.from_estimator(auto, color=values)
-    drawn.figure_.draw_without_rendering()
-    missing = np.array(drawn_colors(drawn)[:20])
-    np.testing.assert_allclose(missing, [to_rgba(MISSING_COLOR)[:3]] * 20)
 
 
 @pytest.mark.parametrize("color", ["view_1_3", ("view_1", "view_1_3")])
@@ -220,32 +208,22 @@ def test_clusters_that_share_a_color_are_far_apart():
         ({"color": "view_1_3"}, "'view_1_3' is a feature, so the views are needed: pass X"),
         ({"color": np.zeros(5)}, "color has 5 values, but there are 120 samples"),
         ({"color": np.zeros((120, 2))}, r"color must have one value per sample.*\(120, 2\)"),
+        ({"color": pd.Series(0.0, ["o"])}, r"color has no value for any of the samples.*'o'"),
+        ({"color": pd.Series(0.0, ["s3", "s3"])}, "several values of the sample 's3'"),
         ({"target": [0, 1]}, "target has 2 values, but there are 120 samples"),
+        ({"X": True, "color": "no"}, r"no feature 'no' in the views 'view_0', 'view_1', 'view_2'"),
+        ({"X": True, "color": ("no", "a")}, r"no view 'no'. The views are 'view_0'"),
+        (
+            {"X": True, "color": ("view_1", "view_0_0")},
+            "no feature 'view_0_0' in the views 'view_1",
+        ),
+        ({"X": True, "color": ("view_1", 2)}, r"no feature 2"),
     ],
 )
-def test_wrong_colors_raise(auto, options, message):
+def test_wrong_colors_raise(auto, problem, options, message):
+    views = {"X": problem[0]} if "X" in options else {}
     with pytest.raises(ValueError, match=message):
-        SampleMapDisplay.from_estimator(auto, **options)
-
-
-@pytest.mark.parametrize(
-    ("color", "message"),
-    [
-        ("nothing", r"no feature 'nothing' in the views 'view_0', 'view_1', 'view_2'"),
-        (("nothing", "a"), r"no view 'nothing'. The views are 'view_0'"),
-        (("view_1", "view_0_0"), r"no feature 'view_0_0' in the views 'view_1'"),
-        (("view_1", 2), r"no feature 2"),
-    ],
-)
-def test_unknown_features_raise(auto, problem, color, message):
-    with pytest.raises(ValueError, match=message):
-        SampleMapDisplay.from_estimator(auto, problem[0], color=color)
-
-
-def test_repeated_ids_of_values_raise(auto):
-    values = pd.Series(1.0, index=[*auto.sample_ids_, "s3"])
-    with pytest.raises(ValueError, match="several values of the sample 's3'"):
-        SampleMapDisplay.from_estimator(auto, color=values)
+        SampleMapDisplay.from_estimator(auto, **options | views)
 
 
 def test_models_without_embedding_or_confidence_raise(problem):
@@ -254,16 +232,6 @@ def test_models_without_embedding_or_confidence_raise(problem):
         SampleMapDisplay.from_estimator(model, color="confidence")
     with pytest.raises(ValueError, match=r"OPMC computes no embedding.* pass X"):
         SampleMapDisplay.from_estimator(model)
-
-
-def test_baselines_cannot_draw_other_samples(problem):
-    model = AMGL(n_clusters=4, random_state=0).fit(problem[0])
-    fewer = {name: view.iloc[:20] for name, view in problem[0].items()}
-    with pytest.raises(ValueError, match=r"X lacks samples that AMGL was fitted on, such as 's20'"):
-        SampleMapDisplay.from_estimator(model, fewer)
-    unnamed = [view.to_numpy()[:20] for view in problem[0].values()]
-    with pytest.raises(ValueError, match=r"X has 20 samples, but AMGL.*was fitted on 120"):
-        SampleMapDisplay.from_estimator(model, unnamed)
 
 
 def test_columns_that_do_not_exist_raise(many_points):

@@ -85,7 +85,6 @@ def test_sections_of_a_plain_fit(problem, report):
     )
     assert "Seconds 1.25" in page.text
     assert "The number of clusters, 3, was given." in page.text
-    assert "Clusters and classes" not in page.section_titles
     # One card per cluster, with markers of each view and typical samples.
     cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]
     assert [int(card["data-size"]) for card in cards] == np.bincount(model.labels_).tolist()
@@ -535,13 +534,10 @@ def test_verdict(doubtful, disagreeing, expected):
     assert sentence(doubtful, disagreeing) == expected
 
 
-def test_without_confidence_only_the_number_is_known():
+def test_verdict_without_confidence():
     fit = CheckedFit(SimpleNamespace(labels_=np.arange(4).repeat(2)))
     findings = Findings(pd.DataFrame({"size": [2] * 4}), None, None, None, None, [])
     assert verdict(fit, findings) == "4 clusters."
-
-
-def test_verdict_names_other_levels_and_clusters_of_one_sample():
     levels = pd.DataFrame({"chosen": [True, False, False]}, index=[4, 9, 14])
     fit = CheckedFit(SimpleNamespace(labels_=np.array([0, 0, 1, 1, 2, 2, 3]), levels_=levels))
     findings = Findings(pd.DataFrame({"size": [2, 2, 2, 1]}), None, None, None, None, [])

@@ -48,10 +48,6 @@ def test_rows_have_no_ids(columns, table):
     np.testing.assert_array_equal(data.sample_ids, frame.index)
     with pytest.raises(ValueError, match="59"):
         MultiViewData({"a": table(columns["a"]), "b": frame[:59]})
-
-
-@LIBRARIES
-def test_a_single_table_is_a_view(columns, table):
     assert MultiViewData(table(columns["a"])).shape == (60, 5)
 
 
@@ -95,14 +91,11 @@ def test_columns_that_are_no_features_are_mentioned(columns, table):
         MultiViewData([table({**columns["a"], "label": ["x", "y", "z"] * 20})])
 
 
-def test_columns_of_the_same_name_are_refused():
+def test_repeated_names_and_lazy_frames_are_refused(columns):
     table = pa.Table.from_arrays([pa.array([1, 2]), pa.array([3, 4])], names=["g", "g"])
     with pytest.raises(
         ValueError, match=r"view 0 \('a'\): columns must have different names: .*'g'"
     ):
         MultiViewData({"a": table})
-
-
-def test_a_lazy_frame_has_to_be_computed(columns):
     with pytest.raises(TypeError, match=r"view 0 \('a'\) is of type LazyFrame.*collect\(\)"):
         MultiViewData({"a": pl.LazyFrame(columns["a"])})
