@@ -2,6 +2,7 @@
 
 import json
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ from anchorview import DALMC, AutoDALMC, load, make_multiview
 from anchorview.inspection import doubtful
 from anchorview.report.findings import CheckedFit, inspect_fit
 from helpers.command_line import error_of, output_of
+from helpers.dask_problems import in_dask, stored
 
 MODELS = [
     pytest.param(DALMC(4, random_state=0), id="dalmc"),
@@ -63,25 +65,21 @@ def test_series_if_samples_have_ids(model, views):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_dask_arrays_stay_lazy(model, views):
-    dask_array = pytest.importorskip("dask.array")
     expected = model.fit(views).labels_without_doubt()
-    lazy = {name: dask_array.from_array(view, (60, -1)) for name, view in views.items()}
+    lazy = in_dask(views, 60)
     predicted = model.predict_without_doubt(lazy)
     labels = model.fit(lazy).labels_without_doubt()
     for result in (labels, predicted):
-        assert isinstance(result, dask_array.Array)
+        assert isinstance(result, da.Array)
         assert result.shape == (240,)
         np.testing.assert_array_equal(result.compute() < 0, expected < 0)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_results_in_files(model, views, tmp_path):
-    for name, view in views.items():
-        np.save(tmp_path / f"{name}.npy", view)
-    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in views}
     if isinstance(model, DALMC):
         model = DALMC(4, solver="compressed", random_state=0)
-    model.fit(mapped, out=tmp_path / "results")
+    model.fit(stored(tmp_path, views), out=tmp_path / "results")
     labels = model.labels_without_doubt()
     np.testing.assert_array_equal(model.predict_without_doubt(views), labels)
     np.testing.assert_array_equal(np.load(tmp_path / "results" / "labels.npy"), model.labels_)

@@ -1,18 +1,14 @@
 """Features are matched by name wherever names are known, and by position only with a warning."""
 
-import anndata
-import mudata
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from anchorview import DALMC, open_views
 from anchorview._utils.errors import DataFileError
-from anchorview.datasets import convert, read_views
+from anchorview.datasets import convert
 from helpers.data import clustered_views
-
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:mudata")
+from helpers.view_files import write_tables
 
 K = 3
 
@@ -29,52 +25,6 @@ def frames():
 
 def reversed_columns(frames):
     return {name: frame[frame.columns[::-1]] for name, frame in frames.items()}
-
-
-def without_one(frames):
-    first, *rest = frames
-    return {first: frames[first].drop(columns="view_0_2"), **{name: frames[name] for name in rest}}
-
-
-def as_csv(frames, folder):
-    folder.mkdir()
-    for name, frame in frames.items():
-        frame.to_csv(folder / f"{name}.csv", index_label="id")
-    return read_views(folder)
-
-
-def as_converted(frames, folder):
-    as_csv(frames, folder)
-    return open_views(convert(folder, folder.with_suffix(".npy")))
-
-
-def as_converted_and_read(frames, folder):
-    as_csv(frames, folder)
-    return read_views(convert(folder, folder.with_suffix(".npy")))
-
-
-def as_sparse_mudata(frames, _):
-    modalities = {}
-    for name, frame in frames.items():
-        modalities[name] = anndata.AnnData(sparse.csr_matrix(frame.to_numpy()))
-        modalities[name].obs_names, modalities[name].var_names = frame.index, frame.columns
-    return mudata.MuData(modalities)
-
-
-FORMS = [as_converted, as_converted_and_read, as_sparse_mudata]
-"""Those that the contract of all estimators does not have."""
-
-
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
-def test_features_are_matched_and_those_that_differ_are_listed(frames, form, tmp_path):
-    model = DALMC(K, random_state=0).fit(form(frames, tmp_path / "fit"))
-    swapped = form(reversed_columns(frames), tmp_path / "predict")
-    np.testing.assert_array_equal(model.predict(swapped), model.labels_)
-    with pytest.raises(ValueError, match=r"view 0.* lacks 1 feature \('view_0_2'\)"):
-        model.predict(form(without_one(frames), tmp_path / "few"))
-    renamed = {name: frame.rename(columns={"view_1_3": "new"}) for name, frame in frames.items()}
-    with pytest.raises(ValueError, match=r"'view_1_3'.*has 1 feature \('new'\)"):
-        model.predict(form(renamed, tmp_path / "renamed"))
 
 
 def test_views_without_names_are_matched_by_position(frames):
@@ -116,7 +66,8 @@ def test_batches_are_matched_by_name(frames):
     "content", ["[", "[]", '{"view_0": ["a"]}', '{"view_0": 3}', '{"view_0": [1, 2, 3, 4, 5, 6]}']
 )
 def test_wrong_names_of_a_folder(frames, tmp_path, content):
-    as_converted(frames, tmp_path / "a")
-    (tmp_path / "a.npy" / "feature_names.json").write_text(content)
+    texts = {f"{name}_csv": frame.to_csv(index_label="id") for name, frame in frames.items()}
+    folder = convert(write_tables(tmp_path / "tables", **texts), tmp_path / "arrays")
+    (folder / "feature_names.json").write_text(content)
     with pytest.raises(DataFileError, match=r"feature_names\.json"):
-        open_views(tmp_path / "a.npy")
+        open_views(folder)

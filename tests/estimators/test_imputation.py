@@ -1,13 +1,13 @@
 """Single missing values are filled by statistics of the samples of `fit`."""
 
-import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 
-from anchorview import DALMC, AutoDALMC, load, open_views
+from anchorview import DALMC, AutoDALMC, load
 from anchorview.sources import disk_source
+from helpers.dask_problems import in_dask, stored
 from helpers.data import assert_same_embedding, clustered_views
 
 MODELS = [DALMC(3, random_state=0), AutoDALMC(3, budget="fast", random_state=0)]
@@ -52,17 +52,13 @@ def test_imputed_values_are_those_of_scikit_learn(model, statistic, views, tmp_p
 def test_views_on_disk_and_in_dask(views, tmp_path, set_constants):
     set_constants(disk_source, PART=1000)
     expected = DALMC(3, preprocess="impute-mean", random_state=0).fit(views)
-    for name, view in views.items():
-        np.save(tmp_path / f"{name}.npy", view)
-    on_disk = DALMC(3, preprocess="impute-mean", random_state=0).fit(open_views(tmp_path))
-    assert_same_embedding(on_disk.embedding_, expected.embedding_, atol=1e-9)
-    np.testing.assert_array_equal(on_disk.predict(open_views(tmp_path)), expected.labels_)
-    arrays = {name: da.from_array(view, chunks=(50, -1)) for name, view in views.items()}
-    in_dask = DALMC(3, preprocess="impute-mean", random_state=0).fit(arrays)
-    assert_same_embedding(in_dask.embedding_, expected.embedding_, atol=1e-9)
-    np.testing.assert_array_equal(in_dask.predict(arrays), expected.labels_)
+    files = stored(tmp_path, views)
+    for X in (files, in_dask(views, 50)):
+        model = DALMC(3, preprocess="impute-mean", random_state=0).fit(X)
+        assert_same_embedding(model.embedding_, expected.embedding_, atol=1e-9)
+        np.testing.assert_array_equal(model.predict(X), expected.labels_)
     with pytest.raises(ValueError, match="impute-median needs all samples in memory"):
-        DALMC(3, preprocess="impute-median").fit(open_views(tmp_path))
+        DALMC(3, preprocess="impute-median").fit(files)
 
 
 def test_imputation_by_view(views):
@@ -76,10 +72,6 @@ def test_imputation_by_view(views):
     )
     with pytest.raises(ValueError, match=r"view 0 .*contains NaN"):
         model.predict(views)
-    with pytest.raises(ValueError, match="'other', but the views are"):
-        DALMC(3, preprocess={"other": "impute-mean"}).fit(views)
-    with pytest.raises(ValueError, match=r"preprocess\['view_0'\] is 'most', but must be"):
-        DALMC(3, preprocess={"view_0": "most"}).fit(views)
 
 
 def test_sparse_views(views):
@@ -98,12 +90,3 @@ def test_what_cannot_be_imputed(views):
     views["view_0"][3, 1] = np.inf
     with pytest.raises(ValueError, match="contains infinity"):
         DALMC(3, preprocess="impute-mean").fit(views)
-
-
-def test_batches_are_filled_with_the_values_of_the_first(views):
-    first = {name: view[:60] for name, view in views.items()}
-    second = {name: view[60:] for name, view in views.items()}
-    model = DALMC(3, preprocess="impute-mean", scaling="zscore", random_state=0).partial_fit(first)
-    values = model.preprocessing_
-    model.partial_fit(second)
-    assert model.preprocessing_ is values

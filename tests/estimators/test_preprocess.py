@@ -1,15 +1,15 @@
 """The parameter `preprocess`: the same in memory, from files, in Dask and after loading."""
 
-import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
+from anchorview import DALMC, AutoDALMC, MultiViewData, load
 from anchorview.estimators.preparation import fit_preparation
 from anchorview.inspection import doubtful, leave_one_view_out
 from anchorview.sources import disk_source
 from helpers.cells import counts
+from helpers.dask_problems import in_dask, stored
 
 STEPS = {"rna": "lognorm", "protein": "clr", "atac": "tfidf"}
 
@@ -58,12 +58,11 @@ def test_files_sparse_matrices_and_dask(views, tmp_path, set_constants):
         np.testing.assert_allclose(np.abs(rows), expected, atol=1e-5)
 
     check(model.fit(in_sparse).embedding_)
-    for name, view in views.items():
-        np.save(tmp_path / f"{name}.npy", view)
-    check(model.fit(open_views(tmp_path)).embedding_)
+    files = stored(tmp_path, views)
+    check(model.fit(files).embedding_)
     labels = model.labels_.copy()
-    np.testing.assert_array_equal(model.predict(open_views(tmp_path)), labels)
-    arrays = {name: da.from_array(view, chunks=(50, -1)) for name, view in views.items()}
+    np.testing.assert_array_equal(model.predict(files), labels)
+    arrays = in_dask(views, 50)
     model.fit(arrays)
     check(model.embedding_.compute())
     np.testing.assert_array_equal(model.predict(arrays).compute(), labels)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
+from anchorview import DALMC, AutoDALMC, MultiViewData, load
 from anchorview.estimators.methods import METHODS, method_class
+from helpers.dask_problems import stored
 from helpers.data import clustered_views
 from helpers.installed import require_installed
 
@@ -50,9 +51,8 @@ def test_agreement_is_shown(views):
 
 
 def test_results_elsewhere(views, tmp_path):
-    for name, view in zip("ab", views.values(), strict=True):
-        np.save(tmp_path / f"{name}.npy", view)
-    model = DALMC(3, random_state=0).fit(open_views(tmp_path), out=tmp_path / "out")
+    files = stored(tmp_path, dict(zip("ab", views.values(), strict=True)))
+    model = DALMC(3, random_state=0).fit(files, out=tmp_path / "out")
     assert "60 samples in 3 clusters" in repr(model)
     model.save(tmp_path / "m")
     assert "in files or on workers" in repr(load(tmp_path / "m"))

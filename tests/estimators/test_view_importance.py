@@ -6,6 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, AutoDALMC, load, make_multiview
 from anchorview.inspection import leave_one_view_out
+from helpers.dask_problems import in_dask, stored
 
 ESTIMATORS = [
     pytest.param(DALMC(4, random_state=0), id="dalmc"),
@@ -119,15 +120,11 @@ def test_saved_models_predict_the_same(model, incomplete, tmp_path):
 
 @pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[2]])
 def test_files_and_dask_give_the_same(model, incomplete, tmp_path):
-    dask_array = pytest.importorskip("dask.array")
     importance = {"view_0": 4.0, "view_2": 0.1}
     in_memory = fitted(model, incomplete, importance).labels_
-    for name, view in incomplete.items():
-        np.save(tmp_path / f"{name}.npy", view)
-    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in incomplete}
+    mapped = stored(tmp_path, incomplete)
     np.testing.assert_array_equal(fitted(model, mapped, importance).labels_, in_memory)
-    lazy = {name: dask_array.from_array(view, (50, -1)) for name, view in incomplete.items()}
-    labels = np.asarray(fitted(model, lazy, importance).labels_)
+    labels = np.asarray(fitted(model, in_dask(incomplete, 50), importance).labels_)
     assert adjusted_rand_score(labels, in_memory) == 1
 
 

@@ -32,6 +32,7 @@ from anchorview.inspection import (
     representatives,
     view_contributions,
 )
+from helpers.dask_problems import stored
 
 N = 40
 SHARED = "share only .* sample ids"
@@ -283,9 +284,7 @@ def test_a_hint_names_views_of_raw_counts(form, views, tmp_path):
     assert counts.max() > 255
     given_views = {"rna": sparse.csr_array(counts) if form == "sparse" else counts, "other": other}
     if form == "files":
-        for name, view in given_views.items():
-            np.save(tmp_path / f"{name}.npy", view)
-        given_views = open_views(tmp_path)
+        given_views = stored(tmp_path, given_views)
     with pytest.warns(UserWarning, match=r"^view \d \('rna'\): .* raw counts") as caught:
         DALMC(3, random_state=0).fit(given_views)
     assert sum("raw counts" in str(warning.message) for warning in caught) == 1

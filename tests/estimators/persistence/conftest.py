@@ -53,32 +53,19 @@ def batch_dalmc():
     return model.fit(views, batch=batch, covariates=depth)
 
 
-@pytest.fixture
-def saved_batches(batch_dalmc, tmp_path):
-    """File of a DALMC model that takes out batches."""
-    batch_dalmc.save(tmp_path / "batches.anchorview")
-    return tmp_path / "batches.anchorview"
+def file_of(name):
+    """Fixture with the file of a model, which is the fixture of this name."""
+
+    @pytest.fixture
+    def saved(request, tmp_path):
+        request.getfixturevalue(name).save(tmp_path / f"{name}.anchorview")
+        return tmp_path / f"{name}.anchorview"
+
+    return saved
 
 
-@pytest.fixture
-def saved(dalmc, tmp_path):
-    """File of a DALMC model."""
-    dalmc.save(tmp_path / "dalmc.anchorview")
-    return tmp_path / "dalmc.anchorview"
-
-
-@pytest.fixture
-def saved_auto(auto, tmp_path):
-    """File of an AutoDALMC model."""
-    auto.save(tmp_path / "auto.anchorview")
-    return tmp_path / "auto.anchorview"
-
-
-@pytest.fixture
-def saved_wide(wide_auto, tmp_path):
-    """File of an AutoDALMC model of a view with many features."""
-    wide_auto.save(tmp_path / "wide.anchorview")
-    return tmp_path / "wide.anchorview"
+saved, saved_batches = file_of("dalmc"), file_of("batch_dalmc")
+saved_auto, saved_wide = file_of("auto"), file_of("wide_auto")
 
 
 @pytest.fixture(params=["saved", "saved_auto", "saved_batches"])
