@@ -194,15 +194,12 @@ def test_stability_of_clear_and_unclear_clusters():
     assert stability(KMeans(2, n_init=1), np.repeat([[0.0], [9.0]], 20, axis=0)) == 1
 
 
-def test_stability_of_a_multi_view_model():
+def test_stability_of_multi_view_models():
     views, _ = clustered_views()
     model = DALMC(n_clusters=3, random_state=5).fit(views)
     labels = model.labels_
     assert stability(model, views, n_seeds=2) == 1
     assert model.labels_ is labels
-
-
-def test_stability_of_a_model_that_imputes():
     views, _ = clustered_views(60, 3, (5, 4))
     first = next(iter(views.values()))
     first[3, 1] = np.nan

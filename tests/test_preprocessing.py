@@ -136,9 +136,7 @@ def test_levels_unknown_rare_and_missing():
     assert c[2] > 0
     np.testing.assert_array_equal(unknown, 0)
     np.testing.assert_array_equal(missing, 0)
-
-
-def test_a_level_named_other_is_not_one_of_the_rare_ones():
+    # A level named other is not one of the rare ones.
     table = pd.DataFrame({"x": ["a"] * 60 + ["other"] * 38 + ["c", "d"]})
     encoder = TableEncoder(min_frequency=0.05).fit(table)
     assert encoder.get_feature_names_out().tolist() == ["x=a", "x=other", "x=other_"]

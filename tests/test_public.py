@@ -115,18 +115,23 @@ def test_public_names_have_examples(module, name):
     assert ">>> " in docstring
 
 
-def test_unknown_methods_are_refused():
+def test_unknown_methods_and_names_are_refused():
     with pytest.raises(ValueError, match=r"'kmeans'.* auto, dalmc, amgl, "):
         method_class("kmeans")
-
-
-def test_unknown_names_raise_attribute_error():
     with pytest.raises(AttributeError, match="nothing"):
         anchorview.nothing  # noqa: B018
 
 
-def test_importing_the_package_is_light():
-    code = "import anchorview, sys; assert not {'sklearn', 'pandas', 'scipy'} & set(sys.modules)"
+@pytest.mark.parametrize(
+    ("module", "others"),
+    [
+        ("anchorview", {"sklearn", "pandas", "scipy"}),
+        ("anchorview.plotting", {"matplotlib"}),
+        ("anchorview.scverse", {"mudata", "anndata"}),
+    ],
+)
+def test_imports_are_light(module, others):
+    code = f"import {module}, sys; assert not {others} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -204,15 +204,12 @@ def test_errors_of_the_user_have_one_line_and_others_a_traceback(
 FIT = ("fit", "none.npz", "-k", 3, "--out")
 
 
-def test_output_must_be_a_file_in_a_folder_that_exists(tmp_path):
+def test_outputs_that_cannot_be_written(tmp_path, out, monkeypatch):
     assert "there is no folder" in error_of(*FIT, tmp_path / "none" / "labels.csv")
     assert "is a folder" in error_of(*FIT, tmp_path)
     if os.name != "nt":
         assert "not a regular file" in error_of(*FIT, os.devnull)
     assert "no such file" in error_of(*FIT, tmp_path / "labels.csv")
-
-
-def test_output_folder_that_rejects_files(out, monkeypatch):
     denied = PermissionError(errno.EACCES, "Permission denied")
     monkeypatch.setattr(Path, "touch", Mock(side_effect=denied))
     assert "cannot be written (Permission denied)" in error_of(*FIT, out)

@@ -94,7 +94,7 @@ def test_json_has_the_levels(data, model, saved):
     assert "levels" not in single
 
 
-def test_predict_at_a_level(data, out, saved, model):
+def test_predict_at_a_level_and_by_default_at_the_chosen_one(data, out, saved, model):
     shown = output_of("predict", saved, data, "--level", 9, "--out", out)
     written = pd.read_csv(out)
     assert written.columns.tolist() == ["sample", "cluster"]
@@ -103,9 +103,6 @@ def test_predict_at_a_level(data, out, saved, model):
     assert "doubtful" not in shown
     record = json.loads(output_of("predict", saved, data, "--level", 9, "--json"))
     assert (record["n_clusters"], record["n_doubtful"]) == (9, None)
-
-
-def test_predict_at_the_chosen_level_is_the_default(data, out, saved):
     output_of("predict", saved, data, "--out", out)
     expected = out.read_text()
     assert expected.startswith("sample,cluster,confidence\n")

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview.estimators.relabeling import mapping_header
 from helpers.command_line import error_of, output_of, run
 from helpers.data import clustered_views
 
@@ -57,16 +56,6 @@ def test_predictions_have_names(saved, tmp_path):
     assert table["name"].tolist() == names[table["cluster"]].tolist()
     result = run("predict", tmp_path / "m2", tmp_path / "data.npz", "--out", labels)
     assert "warning: names or ids such as '=T'" in result.stderr
-
-
-def test_a_downloaded_mapping_is_for_one_model(saved, tmp_path):
-    out, other = tmp_path / "out.anchorview", tmp_path / "other.anchorview"
-    path = write_mapping(tmp_path, {**mapping_header(load(saved)), "clusters": NAMES})
-    output_of("relabel", saved, path, "--save", out)
-    DALMC(5, random_state=0).fit(clustered_views(80, 5)[0]).save(other)
-    message = error_of("relabel", other, path, "--save", tmp_path / "no.anchorview")
-    assert f"{path}: is for another model" in message
-    assert not (tmp_path / "no.anchorview").exists()
 
 
 def test_a_number_of_clusters_that_was_not_tried(tmp_path):

@@ -36,15 +36,13 @@ def test_the_graph_has_as_many_components_as_clusters():
         np.testing.assert_allclose(np.ptp(scaled[labels == j], axis=0), 0, atol=1e-4)
 
 
-def test_entries_outside_the_support_stay_zero():
+def test_zeros_and_existing_components_stay():
     target, _ = noisy_blocks()
     target.data[target.data < 0.05] = 0
     target.eliminate_zeros()
     found = structured_graph(target, 3).graph
     assert not np.any((found.toarray() > 0) & (target.toarray() == 0))
-
-
-def test_a_graph_that_has_the_components_already_is_only_projected():
+    # A graph that has the components already is only projected.
     target, _ = noisy_blocks(noise=0)
     target.eliminate_zeros()
     found = structured_graph(target, 3).graph.toarray()

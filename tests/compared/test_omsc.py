@@ -16,7 +16,7 @@ def test_authors_program(vectors, toy):
     np.testing.assert_array_equal(model.labels_, theirs["F"].argmax(axis=0))
 
 
-def test_nearest_codes_sample_by_sample():
+def test_nearest_codes_and_empty_clusters():
     rng = np.random.default_rng(0)
     Z = rng.dirichlet(np.ones(5), size=80)
     G = polar_factor(np.eye(5, 3) + 0.2 * rng.standard_normal((5, 3)))
@@ -25,10 +25,6 @@ def test_nearest_codes_sample_by_sample():
     ]
     assert len(set(expected)) == 3
     np.testing.assert_array_equal(nearest_codes(Z, G), expected)
-
-
-def test_empty_cluster_takes_the_farthest_sample():
-    # No row is near the third code, and row 3 is farthest from its own.
     Z = np.array([[1.0, 0, 0], [0.9, 0.1, 0], [0, 1, 0], [0.6, 0.4, 0], [0, 0.9, 0.1]])
     np.testing.assert_array_equal(nearest_codes(Z, np.eye(3)), [0, 0, 1, 2, 1])
 

@@ -97,8 +97,7 @@ class TestSteps:
                 moved = np.where(others, labels, c)
                 gain = np.sum(G * scaled_indicator(moved, 3)) - without
                 assert gain == pytest.approx(gains[i, c], abs=1e-12)
-
-    def test_gains_of_a_single_member_and_of_an_empty_cluster_are_finite(self):
+        # Those of a single member and of an empty cluster are finite.
         G = np.random.default_rng(0).standard_normal((6, 3))
         labels = np.array([0, 0, 0, 0, 0, 1])
         gains = membership_gains(G, labels)

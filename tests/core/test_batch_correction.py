@@ -80,15 +80,12 @@ def test_moments_of_parts_merge_to_those_of_all_samples(seed, cuts):
             np.testing.assert_allclose(a, b, atol=1e-9, rtol=1e-9)
 
 
-def test_one_batch_changes_nothing():
+def test_one_batch_and_a_feature_that_is_constant_in_a_batch():
     views, batch, _ = small(0, 0, lacking=False)
     data = MultiViewData(views, batch=np.zeros(len(batch)))
     for view, own in zip(fitted(data).correction(data).views, views.values(), strict=True):
         np.testing.assert_allclose(view[:], own, atol=1e-12)
-
-
-def test_a_feature_that_is_constant_in_a_batch_becomes_the_mean_there():
-    views, batch, _ = small(0, 0, lacking=False)
+    # It becomes the mean there.
     views["view_0"][batch == 1, 0] = 7.0
     data = MultiViewData(views, batch=batch)
     column = fitted(data).correction(data).views[0][:][:, 0]

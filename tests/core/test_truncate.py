@@ -63,7 +63,7 @@ def test_nothing_is_left_out_of_views_with_few_directions():
     np.testing.assert_allclose(np.abs(model.embedding_.T @ exact.embedding_), np.eye(K), atol=1e-6)
 
 
-def test_directions_are_added_until_the_bound_is_tolerated(set_constants):
+def test_directions_are_added_until_the_bound_is_tolerated_unless_they_do_not_help(set_constants):
     rng = np.random.default_rng(0)
     strengths = 0.93 ** np.arange(120)
     X = [
@@ -78,9 +78,6 @@ def test_directions_are_added_until_the_bound_is_tolerated(set_constants):
     assert more.n_directions == (48, 48)
     assert more.bound <= more.tolerance < few.bound
     assert "below the tolerance" in str(more)
-
-
-def test_more_directions_than_help_are_not_added(set_constants):
     set_constants(truncate, TOLERANCE=1e-9)
     rng = np.random.default_rng(0)
     noise = [rng.standard_normal((400, 150)), rng.standard_normal((400, 150))]

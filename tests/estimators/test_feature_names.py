@@ -27,7 +27,7 @@ def reversed_columns(frames):
     return {name: frame[frame.columns[::-1]] for name, frame in frames.items()}
 
 
-def test_views_without_names_are_matched_by_position(frames):
+def test_views_without_names_and_default_labels_are_matched_by_position(frames):
     arrays = {name: frame.to_numpy() for name, frame in frames.items()}
     model = DALMC(K, random_state=0).fit(frames)
     with pytest.warns(UserWarning, match=r"view 0.*does not have valid feature names"):
@@ -36,9 +36,6 @@ def test_views_without_names_are_matched_by_position(frames):
     model.fit(arrays)
     assert model.feature_names_per_view_ == (None, None)
     np.testing.assert_array_equal(model.predict(frames), model.labels_)
-
-
-def test_default_column_labels_are_positions(frames):
     plain = {name: pd.DataFrame(frame.to_numpy()) for name, frame in frames.items()}
     model = DALMC(K, random_state=0).fit(plain)
     assert model.feature_names_per_view_ == (None, None)

@@ -18,14 +18,11 @@ def views():
     return {"text": views["view_0"], HOSTILE: views["view_1"]}
 
 
-def test_long_names_of_views_are_shortened():
-    views = dict(zip(["a" * 20_000, "b"], clustered_views(30, 2, (3, 4))[0].values(), strict=True))
-    assert len(repr(DALMC(2, random_state=0).fit(views))) < 1000
-
-
-def test_before_the_fit_only_parameters_are_shown():
+def test_only_parameters_before_the_fit_and_short_names_of_views():
     assert repr(DALMC(3)) == "DALMC(n_clusters=3)"
     assert "<p>" not in DALMC(3)._repr_html_()
+    views = dict(zip(["a" * 20_000, "b"], clustered_views(30, 2, (3, 4))[0].values(), strict=True))
+    assert len(repr(DALMC(2, random_state=0).fit(views))) < 1000
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -90,15 +90,12 @@ def test_rows_of_nan_are_missing_and_rows_of_zeros_are_not(tmp_path, value, comp
     assert [data.complete for data in data_sets(tmp_path, None)] == [complete]
 
 
-def test_names_select_and_order(tmp_path):
+def test_names_select_and_order_and_files_take_precedence(tmp_path):
     save(tmp_path / "one.npz")
     save(tmp_path / "two.npz")
     (tmp_path / "damaged.mat").write_bytes(b"not MATLAB")
     found = data_sets(tmp_path, ["two", "synthetic", "one", "two"])
     assert names(found) == ["two", "synthetic", "one"]
-
-
-def test_files_take_precedence_over_built_in_data_sets(tmp_path):
     save(tmp_path / "digits.npz")
     (data,) = data_sets(tmp_path, ["digits"])
     assert (data.path, data.n_samples) == (tmp_path / "digits.npz", 12)

@@ -36,15 +36,12 @@ def test_results_are_summarized_by_mean_and_deviation():
     assert np.isnan(row["point"])
 
 
-def test_absent_and_failed_results():
+def test_absent_and_failed_results_and_no_entries():
     assert evaluate_one(None)["status"] == "absent"
     row = evaluate_one(Result("time", "more than 60 s"))
     assert (row["status"], row["reason"]) == ("time", "more than 60 s")
     assert np.isnan(row["ACC"])
     assert row["ACC_runs"] == ()
-
-
-def test_without_entries_there_are_all_columns_but_no_rows():
     frame = Book().frame()
     assert len(frame) == 0
     assert {"suite", "ACC", "ACC_runs", "objective"} <= set(frame.columns)

@@ -74,7 +74,7 @@ def test_page_has_all_sections_and_figures(written, page):
     assert sources == {f"data:image/svg+xml;base64,{text}" for text in encoded}
 
 
-def test_page_shows_what_is_done_and_what_is_not(written, page):
+def test_page_shows_what_is_done_with_escaped_names(written, page):
     assert "jobs done 50 of 52" in page.text
     assert "jobs out of memory 2" in page.text
     assert f"more than 1 GB <i>{ODD}</i>" in page.text
@@ -82,9 +82,6 @@ def test_page_shows_what_is_done_and_what_is_not(written, page):
     assert "DALMC (oracle)" in page.text
     for paragraph in protocol(written[1].frame()):
         assert paragraph in page.text
-
-
-def test_names_on_the_page_are_escaped(written, page):
     text = (written[0] / "report.html").read_text()
     assert EVIL not in text
     assert "<title>Mine &lt;script&gt;" in text
@@ -153,13 +150,6 @@ def test_another_suite_replaces_the_outputs(tmp_path):
     assert files(tmp_path) == listed | {"tables/mine.md", "results.sqlite", "outputs.json"}
     assert {"tables/anchors-digits.md", "figures/anchors.svg"} <= listed
     assert not any("beta" in name for name in listed)
-
-
-def test_same_suite_keeps_all_files(tmp_path):
-    write_suite(tmp_path)
-    before = files(tmp_path)
-    write_suite(tmp_path)
-    assert files(tmp_path) == before
 
 
 def test_manifest_never_removes_other_files(tmp_path):

@@ -31,7 +31,7 @@ def texts(path):
     return {"".join(e.itertext()).strip() for e in root.iter("{http://www.w3.org/2000/svg}text")}
 
 
-def test_all_suites_have_figures_with_the_names_of_data_sets(drawn):
+def test_all_suites_have_figures_with_the_names_of_data_sets_and_series(drawn):
     names = {path.stem for path in drawn.glob("*.svg")}
     assert ", ".join(sorted(names)) == (
         "accuracy, accuracy-oracle, anchors, beta, convergence, incomplete-acc, incomplete-nmi, "
@@ -40,9 +40,6 @@ def test_all_suites_have_figures_with_the_names_of_data_sets(drawn):
     assert {path.stem for path in drawn.glob("*.png")} == names
     for path in drawn.glob("*.svg"):
         assert {"digits", ODD} <= texts(path)
-
-
-def test_figures_have_names_of_series(drawn):
     assert {"AMGL", "DALMC", "DALMC (auto)", "-"} <= texts(drawn / "accuracy.svg")
     assert not any("oracle" in text for text in texts(drawn / "accuracy.svg"))
     assert {"AMGL (oracle)", "DALMC (oracle)"} <= texts(drawn / "accuracy-oracle.svg")

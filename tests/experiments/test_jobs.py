@@ -15,10 +15,6 @@ def test_key_depends_on_the_contents_of_the_data_but_not_on_the_order_of_setting
     job = Job("digits", "dalmc")
     assert job.key("abc") != job.key("abd")
     assert job.key("abc") == Job("digits", "dalmc", missing=0).key("abc")
-
-
-def test_key_does_not_change_between_processes_and_versions():
-    # Results of an interrupted run are found again.
     key = Job.of("digits", "dalmc", {"n_components": (4, 5), "beta": 0.1}).key("abc")
     assert key == "a1c78830d3ab3db140dc4fa5ab4be38e09b71e529c1b1c465251ec59485911e1"
 

@@ -161,14 +161,11 @@ def test_imputation_of_sparse_and_integer_views():
     np.testing.assert_allclose(impute_means(data).views[0], [[1, 2], [2, 3], [1.5, 2.5]])
 
 
-def test_compared_methods_require_imputed_data():
+def test_missing_entries_need_complete_data_and_compared_methods_imputed_data():
     result = run("amgl", missing=0.3, runs=1)
     assert result.status == "failed"
     assert "every view" in result.reason
     assert run("amgl", missing=0.3, impute=True, runs=1).status == "done"
-
-
-def test_entries_are_removed_from_complete_data_only():
     incomplete = MadeData(n_clusters=K, missing=0.2)
     assert run(data=incomplete, runs=1).status == "done"
     result = run(data=incomplete, missing=0.2, runs=1)

@@ -80,8 +80,6 @@ def test_results_beside_published_numbers():
     assert rows["fit_seconds", "DALMC"] == ["43.50", "1.50", "", "", ""]
     assert not any(metric == "ARI" for metric, _ in rows)
     assert "features" in table.caption
-
-
-def test_data_sets_have_the_published_numbers_of_their_name_in_the_paper():
+    # Data sets have the numbers of their name in the paper.
     assert tables_by_name("mine")["published"].texts()["data"].unique().tolist() == ["mine"]
     assert "published" not in tables_by_name("digits", published_as=None)

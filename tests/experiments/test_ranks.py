@@ -68,9 +68,11 @@ def random_scores(n_data_sets):
     return pd.DataFrame({name: rng.uniform(*span, n_data_sets) for name, span in ranges.items()})
 
 
-def test_ties_share_ranks_and_nan_ranks_last():
+def test_ties_share_ranks_and_have_p_values_of_one():
     scores = pd.DataFrame({"a": [0.9, 0.5], "b": [0.9, np.nan], "c": [0.1, np.nan]})
     assert overall(scores, "a").ranks == {"a": 1.25, "b": 2.0, "c": 2.75}
+    found = overall(pd.DataFrame({name: [0.5] * 6 for name in ("DALMC", "b", "c")}), "DALMC")
+    assert (found.friedman, found.wilcoxon) == (1, {"b": 1, "c": 1})
 
 
 def test_tests_over_data_sets_agree_with_scipy():
@@ -80,11 +82,6 @@ def test_tests_over_data_sets_agree_with_scipy():
     p = [stats.wilcoxon(scores["DALMC"] - scores[name]).pvalue for name in ("near", "far")]
     assert list(found.wilcoxon.values()) == pytest.approx(holm(p).tolist())
     assert found.wilcoxon["far"] < 0.05 < found.wilcoxon["near"]
-
-
-def test_equal_columns_have_p_values_of_one():
-    found = overall(pd.DataFrame({name: [0.5] * 6 for name in ("DALMC", "b", "c")}), "DALMC")
-    assert (found.friedman, found.wilcoxon) == (1, {"b": 1, "c": 1})
 
 
 @pytest.mark.parametrize(("n_data_sets", "smallest"), [(4, 1), (5, 0.125), (7, 2 * 2 / 2**7)])

@@ -31,7 +31,7 @@ def path(tmp_path):
     return tmp_path / "results.sqlite"
 
 
-def test_results_are_kept(path):
+def test_results_are_kept_also_those_of_two_programs(path):
     with Store(path) as store:
         store.add("b", JOB, RESULT, {"python": "3.11"})
         store.add("a", JOB, Result("time", "too long"), {"python": "3.12"})
@@ -40,6 +40,10 @@ def test_results_are_kept(path):
         assert list(store.results().items()) == [("b", RESULT), ("a", Result("time", "too long"))]
         store.forget_unfinished(["a", "b", "c"])
         assert set(store.results()) == {"b"}
+    with Store(path) as one, Store(path) as other:
+        one.add("a", JOB, RESULT, {})
+        other.add("c", JOB, RESULT, {})
+        assert set(one.results()) == set(other.results()) == {"a", "b", "c"}
 
 
 def test_environments(path):
@@ -51,13 +55,6 @@ def test_environments(path):
         assert found == [{"anchorview": "0.2"}, {"anchorview": "0.1"}, {"python": "3.11"}]
         assert store.environments(iter("acd")) == [{"anchorview": "0.1"}, {"anchorview": "0.3"}]
         assert store.environments([]) == []
-
-
-def test_two_programs_can_use_the_same_store(path):
-    with Store(path) as one, Store(path) as other:
-        one.add("a", JOB, RESULT, {})
-        other.add("b", JOB, RESULT, {})
-        assert set(one.results()) == set(other.results()) == {"a", "b"}
 
 
 @pytest.mark.parametrize("rows", [1, 7, 30])

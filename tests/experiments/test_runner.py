@@ -94,16 +94,13 @@ def test_failures_are_results_and_not_repeated(store):
     assert store.results() == before
 
 
-def test_memory_use_beyond_the_limit_ends_only_this_job(store):
+def test_limits_of_memory_and_time_end_only_this_job(store):
     growing = (Job("made", "dalmc"), UnusualData("grow"))
     run_jobs([growing, *FAST], store, time_limit=300, memory_limit=60e6)
     assert all(result_of(store, pair).status == "done" for pair in FAST)
     result = result_of(store, growing)
     assert (result.status, result.reason) == ("memory", "exceeded the memory limit of 60.0 MB")
     assert result.peak_bytes > 60e6
-
-
-def test_the_time_limit_ends_a_job(store):
     run_jobs([SLOW], store, time_limit=0.5, memory_limit=2e9)
     result = result_of(store, SLOW)
     assert (result.status, result.reason) == ("time", "exceeded the time limit of 0.5 s")

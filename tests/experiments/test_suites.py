@@ -44,29 +44,23 @@ def everything():
     return suite_entries("all", COMPLETE, PARTIAL)
 
 
-def test_all_is_the_union_of_the_suites(everything):
+def test_all_is_the_union_of_the_suites_whose_column_names_tell_the_mode(everything):
     parts = [entry for suite in SUITES for entry in suite_entries(suite, COMPLETE, PARTIAL)]
     assert parts == everything
     assert {entry.suite for entry in everything} == set(SUITES)
     assert {entry.mode for entry in everything} == set(MODES)
-
-
-def test_settings_of_jobs_are_valid(everything):
-    for job in {entry.job for entry in everything}:
-        method_class(job.method)(5, **dict(job.settings))._validate_params()
-
-
-def test_only_oracle_columns_have_several_jobs_per_position(everything):
-    assert max(Counter(everything).values()) == 1
-    positions = Counter(replace(entry, job=None) for entry in everything)
-    assert {position.mode for position, count in positions.items() if count > 1} == set(LABEL_MODES)
-
-
-def test_column_names_tell_the_mode(everything):
     for entry in everything:
         assert ("oracle)" in entry.column) == (entry.mode in LABEL_MODES)
         assert ("as published" in entry.column) == (entry.mode == "published")
         assert ("(auto)" in entry.column) == (entry.mode == "auto") == (entry.job.method == "auto")
+
+
+def test_settings_are_valid_and_only_oracle_columns_have_several_jobs_per_position(everything):
+    for job in {entry.job for entry in everything}:
+        method_class(job.method)(5, **dict(job.settings))._validate_params()
+    assert max(Counter(everything).values()) == 1
+    positions = Counter(replace(entry, job=None) for entry in everything)
+    assert {position.mode for position, count in positions.items() if count > 1} == set(LABEL_MODES)
 
 
 def test_compare_has_the_columns_of_the_paper_in_each_mode():
@@ -98,11 +92,14 @@ def test_published_settings_are_those_of_as_published_in_the_grid_of_the_oracle(
         assert {**defaults, "n_clusters": 5, **settings} == model.get_params()
 
 
-def test_choices_change_one_default_at_a_time():
+def test_choices_change_one_default_and_runtime_jobs_run_once_and_alone():
     default, *others = suite_entries("choices")
     assert default.job.settings == ()
     assert {len(entry.job.settings) for entry in others} == {1}
     assert len({entry.job for entry in others}) == len(others)
+    found = suite_entries("runtime")
+    assert columns(found) == [*COLUMNS, "DALMC (auto)"]
+    assert {(entry.job.runs, entry.job.alone) for entry in found} == {(1, True)}
 
 
 def test_order_has_every_method_on_sorted_and_shuffled_rows():
@@ -133,19 +130,10 @@ def test_ablation_searches_the_same_grid_for_all_variants():
             assert all(settings == common for settings in tried)
 
 
-def test_runtime_jobs_run_once_and_alone():
-    found = suite_entries("runtime")
-    assert columns(found) == [*COLUMNS, "DALMC (auto)"]
-    assert {(entry.job.runs, entry.job.alone) for entry in found} == {(1, True)}
-
-
-def test_data_sets_with_missing_views_have_only_methods_that_accept_them():
+def test_missing_views_are_accepted_and_every_sample_can_keep_one():
     found = suite_entries("all", PARTIAL)
     assert {entry.job.method for entry in found} == {"dalmc", "auto"}
     assert {entry.suite for entry in found} == set(SUITES) - {"incomplete"}
-
-
-def test_every_sample_can_keep_a_view():
     two_views = replace(COMPLETE, n_features_per_view=(20, 10))
     found = by_column(suite_entries("incomplete", two_views), "DALMC")
     assert [entry.point for entry in found] == [0, 0.1, 0.2, 0.3, 0.4, 0.5]

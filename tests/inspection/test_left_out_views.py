@@ -88,15 +88,7 @@ def test_parameters_of_views_and_imputation():
     assert leave_one_view_out(model, views)["disagrees"].tolist() == [False] * 3 + [True]
 
 
-def test_two_views_cannot_disagree_with_the_rest():
-    views, _ = clustered_views(N, K, (12, 15))
-    views["view_1"] = np.random.default_rng(0).standard_normal((N, 15))
-    found = leave_one_view_out(DALMC(K, random_state=0).fit(views), views)
-    assert found["others_without"].isna().all()
-    assert not found["disagrees"].any()
-
-
-def test_errors():
+def test_errors_and_two_views_that_cannot_disagree():
     views = with_extra(None)
     model = DALMC(K, random_state=0).fit(views)
     with pytest.raises(ValueError, match="X lacks the view 'view_2'"):
@@ -106,3 +98,8 @@ def test_errors():
         leave_one_view_out(DALMC(K, random_state=0).fit(only), only)
     with pytest.raises(TypeError, match="Give a fitted estimator"):
         leave_one_view_out(model.labels_, views)
+    views, _ = clustered_views(N, K, (12, 15))
+    views["view_1"] = np.random.default_rng(0).standard_normal((N, 15))
+    found = leave_one_view_out(DALMC(K, random_state=0).fit(views), views)
+    assert found["others_without"].isna().all()
+    assert not found["disagrees"].any()

@@ -67,7 +67,7 @@ def test_names_of_clusters_do_not_overlap(n_clusters):
     assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
 
 
-def test_weights_and_agreement_are_two_quantities(auto):
+def test_weights_and_agreement_are_two_quantities(auto, dalmc):
     display = ViewAgreementDisplay.from_estimator(auto)
     np.testing.assert_allclose(lengths(display.weight_bars_, "width"), auto.view_weights_)
     np.testing.assert_allclose(lengths(display.agreement_bars_, "width"), auto.view_agreement_)
@@ -76,25 +76,19 @@ def test_weights_and_agreement_are_two_quantities(auto):
     assert weight.startswith("Weight") and agreement.startswith("Agreement")
     # The first view is at the top.
     assert display.ax_.yaxis_inverted()
-
-
-def test_model_without_agreement_has_weights_only(dalmc):
     display = ViewAgreementDisplay.from_estimator(dalmc, alpha=0.5)
     assert display.agreement_bars_ is None
     assert len(display.ax_.get_legend().get_texts()) == 1
     assert {bar.get_alpha() for bar in display.weight_bars_} == {0.5}
 
 
-def test_negative_and_missing_agreement():
+def test_negative_and_missing_agreement_and_different_indices():
     index = ["$a$", "b", "c"]
     agreement = pd.Series([-0.2, np.nan, 1.0], index)
     display = ViewAgreementDisplay(pd.Series([0.5, 0.3, 0.2], index), agreement).plot()
     low, high = display.ax_.get_xlim()
     assert low < -0.2 and high > 1
     assert not any("nan" in text.get_text() for text in display.ax_.texts)
-
-
-def test_different_indices_raise():
     with pytest.raises(ValueError, match="different clusters"):
         ClusterSizesDisplay(pd.Series([1, 2]), pd.Series([0.5], index=[1]))
     weights = pd.Series([0.5, 0.5], ["a", "b"])

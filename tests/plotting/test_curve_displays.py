@@ -45,13 +45,10 @@ def test_curve_with_chance_the_chosen_number_and_other_levels(auto):
     assert set(display.chosen_line_.get_xdata()) == {auto.n_clusters_}
 
 
-def test_curve_without_a_chosen_number_and_with_a_gap():
+def test_curve_without_a_chosen_number_and_a_single_number(dalmc):
     display = ClusterNumberDisplay(pd.Series([0.5, np.nan, 0.7], index=[2, 3, 4])).plot()
     assert display.chosen_line_ is None
     assert display.ax_.get_legend() is None
     assert np.isnan(display.line_.get_ydata()[1])
-
-
-def test_single_number_of_clusters_raises(dalmc):
     with pytest.raises(ValueError, match=r"single number.*n_clusters=range\(2, 21\)"):
         ClusterNumberDisplay.from_estimator(dalmc)

@@ -96,13 +96,17 @@ def test_confidence_of_other_models_is_the_largest_membership(problem, named):
         assert points.index.equals(expected.index)
 
 
-def test_values_are_matched_by_id_or_by_position(auto):
+def test_values_are_matched_and_labels_of_another_model_do_not_replace_the_clusters(auto, dalmc):
     values = pd.Series(np.arange(120.0), index=auto.sample_ids_, name="age")
     shuffled = SampleMapDisplay.from_estimator(auto, color=values.sample(frac=1, random_state=0))
     assert shuffled.points["age"].tolist() == values.tolist()
     assert shuffled.colorbar_.ax.get_ylabel() == "age"
     by_position = SampleMapDisplay.from_estimator(auto, color=values.to_numpy())
     assert by_position.points["value"].tolist() == values.tolist()
+    drawn = SampleMapDisplay.from_estimator(auto, color=dalmc.labels_series)
+    assert drawn.points["cluster"].tolist() == auto.labels_.tolist()
+    assert drawn.points["cluster (given)"].tolist() == dalmc.labels_.tolist()
+    assert drawn.legend_.get_title().get_text() == "cluster (given)"
 
 
 @pytest.mark.parametrize("X", [None, "views"])
@@ -115,13 +119,6 @@ def test_columns_of_tables_color_samples(X):
     assert plans.legend_.get_title().get_text() == "customers: plan"
     since = SampleMapDisplay.from_estimator(model, views, color=("customers", "since"))
     assert since.colorbar_ is not None
-
-
-def test_labels_of_another_model_do_not_replace_the_clusters(auto, dalmc):
-    drawn = SampleMapDisplay.from_estimator(auto, color=dalmc.labels_series)
-    assert drawn.points["cluster"].tolist() == auto.labels_.tolist()
-    assert drawn.points["cluster (given)"].tolist() == dalmc.labels_.tolist()
-    assert drawn.legend_.get_title().get_text() == "cluster (given)"
 
 
 @pytest.mark.parametrize("color", ["view_1_3", ("view_1", "view_1_3")])
@@ -226,15 +223,12 @@ def test_wrong_colors_raise(auto, problem, options, message):
         SampleMapDisplay.from_estimator(auto, **options | views)
 
 
-def test_models_without_embedding_or_confidence_raise(problem):
+def test_what_a_model_or_the_points_do_not_have_raises(problem, many_points):
     model = OPMC(n_clusters=4, random_state=0).fit(problem[0])
     with pytest.raises(ValueError, match=r"OPMC does not store how certain .* give X"):
         SampleMapDisplay.from_estimator(model, color="confidence")
     with pytest.raises(ValueError, match=r"OPMC computes no embedding.* pass X"):
         SampleMapDisplay.from_estimator(model)
-
-
-def test_columns_that_do_not_exist_raise(many_points):
     with pytest.raises(ValueError, match=r"no column 'age'.* 'cluster'"):
         SampleMapDisplay(many_points).plot(color="age")
     with pytest.raises(ValueError, match="lacks the columns 'x', 'y'"):

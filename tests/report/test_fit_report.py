@@ -165,14 +165,6 @@ def test_without_views_parts_that_need_them_are_omitted(framed, report):
     assert checked(model, None, sample_ids=ids).sample_ids[5] == "t5"
 
 
-def test_a_series_may_have_other_samples_too(framed):
-    frames, _, model = framed
-    texts = pd.Series({f"s{row}": f"text {row}" for row in reversed(range(120))})
-    assert CheckedFit(model, frames, texts=texts).texts.tolist() == [f"text {i}" for i in range(90)]
-    fewer = CheckedFit(model, frames, texts=texts.drop("s0"))
-    assert fewer.texts.tolist() == [None, *(f"text {i}" for i in range(1, 90))]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -431,7 +423,7 @@ def test_python_call_has_no_numpy_values():
     assert "DALMC(n_clusters=3, n_components=[4, 5, 6])" in python_call(model)
 
 
-def test_samples_are_reordered_by_id(framed):
+def test_samples_are_matched_by_id_and_a_series_may_have_others_too(framed):
     frames, y, model = framed
     order = np.random.RandomState(0).permutation(len(y))
     shuffled = {name: view.iloc[order] for name, view in frames.items()}
@@ -439,6 +431,10 @@ def test_samples_are_reordered_by_id(framed):
     assert fit.scores == expected.scores
     for view, expected_view in zip(fit.data.views, expected.data.views, strict=True):
         np.testing.assert_array_equal(view, expected_view)
+    texts = pd.Series({f"s{row}": f"text {row}" for row in reversed(range(120))})
+    assert CheckedFit(model, frames, texts=texts).texts.tolist() == [f"text {i}" for i in range(90)]
+    fewer = CheckedFit(model, frames, texts=texts.drop("s0"))
+    assert fewer.texts.tolist() == [None, *(f"text {i}" for i in range(1, 90))]
 
 
 def test_unknown_sample_ids_raise(framed):

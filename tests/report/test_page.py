@@ -27,13 +27,15 @@ def page(tmp_path):
     return ParsedPage(path)
 
 
-def test_strings_are_escaped(page):
+def test_strings_are_escaped_and_tables_have_marks(page):
     assert not page.attributes("img")
     types = [attributes.get("type") for attributes, _ in page.scripts]
     assert types == [None, "application/octet-stream", "text/plain", None, None]
     assert all("onerror" not in attributes for _, attributes in page.tags)
     # Title, heading, subtitle, link, section, lead, text, code, name and value of the fact, ...
     assert sum(EVIL in text for text in page.texts) >= 14
+    assert len(page.attributes("strong")) == len(page.attributes("u")) == 1
+    assert page.texts.count("0.500") == page.texts.count("–") == 2
 
 
 def test_only_scripts_of_the_page_run_and_nothing_is_loaded(page):
@@ -62,11 +64,6 @@ def test_page_is_accessible(page):
     assert all(region["tabindex"] == "0" and region["aria-label"] for region in regions)
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
-
-
-def test_marks_and_missing_values_in_tables(page):
-    assert len(page.attributes("strong")) == len(page.attributes("u")) == 1
-    assert page.texts.count("0.500") == page.texts.count("–") == 2
 
 
 def test_failed_page_keeps_the_old_one(tmp_path):

@@ -252,16 +252,13 @@ def test_values_of_missing_sparse_rows_are_ignored():
     np.testing.assert_allclose(models[0].objective_, models[1].objective_, rtol=1e-8)
 
 
-def test_no_rows_wider_floats_and_availability_given_twice():
-    assert len(MultiViewData(pair())[[]]) == 0
-    assert MultiViewData(pair()[0].astype(np.longdouble)).views[0].dtype == np.float64
-    with pytest.raises(ValueError, match="which has its own"):
-        MultiViewData(MultiViewData(pair()), available=np.ones((6, 2), bool))
-
-
-def test_an_absent_view_is_none():
+def test_absent_views_no_rows_wider_floats_and_availability_given_twice():
     a, _ = pair()
     data = MultiViewData([a, None])
     assert not data.available[:, 1].any()
     with pytest.raises(ValueError, match="view 1 is missing for all samples"):
         require_fittable(data)
+    assert len(MultiViewData(pair())[[]]) == 0
+    assert MultiViewData(pair()[0].astype(np.longdouble)).views[0].dtype == np.float64
+    with pytest.raises(ValueError, match="which has its own"):
+        MultiViewData(MultiViewData(pair()), available=np.ones((6, 2), bool))

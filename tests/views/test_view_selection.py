@@ -276,14 +276,11 @@ def test_files_are_converted_with_missing_rows(path, tmp_path):
     np.testing.assert_array_equal(protein, read_views(path).views["protein"].to_numpy())
 
 
-def test_files_in_dask(mdata, path):
+def test_files_in_dask_unless_samples_lack_sparse_views(mdata, path, tmp_path):
     views = dask_views(open_views(path, views={"rna": "X"}))
     model = DALMC(3, random_state=0, preprocess="lognorm").fit(views)
     expected = DALMC(3, random_state=0, preprocess="lognorm").fit(mdata["rna"].X)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
-
-
-def test_sparse_views_with_missing_samples_are_refused_in_dask(mdata, tmp_path):
     gaps = {"rna": mdata["rna"][:100].copy(), "protein": mdata["protein"]}
     mudata.MuData(gaps).write(tmp_path / "gaps.h5mu")
     with pytest.raises(ValueError, match=r"view 0 \('rna'\) is sparse, and \d+ samples lack it"):

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import AutoDALMC, MultiViewData, load, open_views
+from anchorview import AutoDALMC, load, open_views
 from anchorview.estimators.auto import candidates, representative_rows
 from anchorview.inspection import cluster_summary, doubtful
 from anchorview.sources import disk_source
@@ -140,10 +140,6 @@ class TestSample:
         source = open_source({**views, "rare": rare})
         sample = representative_rows.representative_sample(source, 300)
         assert sample.available[:, 3].sum() >= 50
-
-    def test_few_samples_in_memory_are_not_copied(self):
-        data = MultiViewData(make_views(200))
-        assert representative_rows.representative_sample(open_source(data), 300).views == data.views
 
     def test_sparse_views_stay_sparse(self):
         views = {name: sparse.csr_array(np.maximum(v, 0)) for name, v in make_views(N).items()}

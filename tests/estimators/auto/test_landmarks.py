@@ -67,14 +67,11 @@ def test_landmarks_are_in_the_leading_coordinates_unless_samples_are_few(data):
     assert [rows.shape[1] for rows in fit(complete[:100])[0].places] == [6, LEADING + 5]
 
 
-def test_few_samples_are_all_landmarks(data):
+def test_few_samples_are_all_landmarks_but_equal_rows_are_one(data):
     placed, neighbors = fit(data[:200], n_landmarks=500)
     assert placed.counts == [200, 150]
     # Each sample has its largest weight on itself.
     assert sorted(neighbors[0][0][:, 0]) == list(range(200))
-
-
-def test_equal_rows_are_one_landmark():
     rows = np.repeat(np.random.default_rng(0).standard_normal((8, 3)), 10, axis=0)
     assert fit(MultiViewData([rows]))[0].counts == [8]
 

@@ -105,14 +105,11 @@ def test_no_view_of_the_digits_is_set_aside(digits):
     assert fit(views, n_clusters=10).views_used_ == tuple(views)
 
 
-def test_none_of_two_views_is_set_aside():
+def test_none_of_two_views_and_no_single_view_is_set_aside():
     views, _ = planted(1)
     model = fit({**views, "extra": other_clusters()})
     assert model.views_used_ == ("view_0", "extra")
     assert model.view_consistency_["among_others"].isna().all()
-
-
-def test_a_single_view_is_used():
     model = fit(planted(1)[0])
     assert model.views_used_ == ("view_0",)
     assert model.view_consistency_[["with_others", "among_others"]].isna().all(axis=None)
@@ -267,11 +264,16 @@ def test_levels(tmp_path):
 # What is said
 
 
-def test_it_is_said(with_extra, fitted, capsys):
+def test_it_is_said_also_in_reports(with_extra, fitted, capsys, tmp_path):
     assert f"V{SAID}" in repr(fitted)
     assert "was set aside" in fitted._repr_mimebundle_()["text/html"]
     fit(with_extra[0], verbose=1)
     assert f"v{SAID}" in capsys.readouterr().out
+    from anchorview.report import write_fit_report
+
+    write_fit_report(tmp_path / "report.html", fitted, with_extra[0])
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("was set aside: alone it agrees") == 2
 
 
 def test_command_line(with_extra, tmp_path):
@@ -279,14 +281,6 @@ def test_command_line(with_extra, tmp_path):
     options = ("-k", K, "--budget", "fast", "--seed", 0)
     said = output_of("fit", tmp_path / "views.npz", *options, "--out", tmp_path / "labels.csv")
     assert f"v{SAID}" in said
-
-
-def test_report(with_extra, fitted, tmp_path):
-    from anchorview.report import write_fit_report
-
-    write_fit_report(tmp_path / "report.html", fitted, with_extra[0])
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.count("was set aside: alone it agrees") == 2
 
 
 def test_sentences():
@@ -304,7 +298,7 @@ def test_sentences():
 # Inspection
 
 
-def test_contributions(with_extra, fitted):
+def test_contributions_summary_and_memberships(with_extra, fitted):
     views, _ = with_extra
     contributions = view_contributions(fitted, views)
     assert contributions.columns.tolist() == list(views)
@@ -315,10 +309,6 @@ def test_contributions(with_extra, fitted):
     np.testing.assert_allclose(contributions[used], without[used])
     alone = {name: views[name] for name in used}
     np.testing.assert_allclose(contributions[used], view_contributions(fit(alone), alone))
-
-
-def test_summary_and_memberships(with_extra, fitted):
-    views, _ = with_extra
     summary = cluster_summary(fitted, views)
     assert (summary["view:extra"] == 0).all()
     best = memberships(fitted, views).to_numpy().argmax(axis=1)

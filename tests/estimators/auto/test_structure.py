@@ -65,13 +65,6 @@ def test_digits_have_clear_structure_and_few_doubtful_samples(digits_model):
     assert 0.02 < share_of_doubtful(digits_model) < 0.05
 
 
-def test_nearly_as_many_clusters_as_samples_are_doubtful():
-    model = fitted(noise(0, n=60), 59)
-    assert share_of_doubtful(model) > 0.9
-    # So few samples say nothing about it.
-    assert model.structure_ is None
-
-
 def test_structure_does_not_depend_on_the_order_of_the_samples():
     views, _ = clustered_views(120, 3, (6, 8), separation=4.0)
     order = np.random.default_rng(0).permutation(120)
@@ -102,11 +95,15 @@ def test_pieces_of_a_continuum_are_not_separated(kind, n_clusters):
     assert model.borders_.count("separated") <= model.n_clusters_ / 2
 
 
-def test_few_samples_are_not_judged():
+def test_few_samples_are_not_judged_and_as_many_clusters_are_doubtful():
     model = fitted(clustered_views(40, 3, (6, 8))[0])
     assert model.structure_ is None
     assert model.borders_ is None
     assert "at least 50 samples" in structure_sentence(model.structure_)
+    model = fitted(noise(0, n=60), 59)
+    assert share_of_doubtful(model) > 0.9
+    # So few samples say nothing about it.
+    assert model.structure_ is None
 
 
 def test_merged_clusters_are_separated_no_better_than_any_of_them():
