@@ -30,6 +30,7 @@ from anchorview.estimators.auto.settings import (
     POOL,
     SHARING_A_BASIS,
 )
+from anchorview.estimators.auto.structure import normal_noise
 from anchorview.views.container import MultiViewData, container_with_views
 
 ROWS = 2_000
@@ -208,26 +209,20 @@ def without_clusters(
     on such data, since they all divide it along its longest directions, so only agreement beyond
     this is evidence of clusters.
     """
-    n = len(next(iter(coordinates.values())))
-    mixing = rng.standard_normal((n, n))
+    state = rng.bit_generator.state
     drawn = {}
     for scaling, plain in SHARING_A_BASIS.items():
         if scaling not in coordinates:
             continue
-        data = coordinates[plain]
-        views = []
-        for p, view in enumerate(data.views):
-            has = np.arange(n) if data.available is None else np.flatnonzero(data.available[:, p])
-            rows = view[has].astype(np.float64)
-            means = rows.mean(axis=0) if len(has) else 0.0
-            rows = mixing[np.ix_(has, has)] @ (rows - means) / np.sqrt(max(1, len(has))) + means
-            rows = unit_rows(rows)
-            if scaling == NORMALIZED and len(has):
+        data, views = coordinates[plain], []
+        rng.bit_generator.state = state
+        for p, view in enumerate(normal_noise(data, rng).views):
+            has = slice(None) if data.available is None else data.available[:, p]
+            rows = unit_rows(view[has])
+            if scaling == NORMALIZED and len(rows):
                 rows -= rows.mean(axis=0)
-            rows /= max(np.linalg.norm(rows), np.finfo(float).tiny)
-            whole = np.zeros(view.shape, view.dtype)
-            whole[has] = rows
-            views.append(whole)
+            view[has] = rows / max(np.linalg.norm(rows), np.finfo(float).tiny)
+            views.append(view.astype(data.dtype))
         drawn[scaling] = container_with_views(data, tuple(views))
     return drawn
 
