@@ -17,12 +17,8 @@ from anchorview.sources import disk_source
 from anchorview.sources.dask import connection
 from anchorview.views.stored_view import StoredView
 from helpers.command_line import (
-    contents,
     error_of,
-    interrupted,
     output_of,
-    pausing_script,
-    posix,
     read_confident_labels,
     read_labels,
     run,
@@ -178,17 +174,6 @@ def test_large_data_are_described_without_reading_them(folder, monkeypatch):
         ["view_0", "12", "float32", str(2 * N)],
         ["view_1", "20", "float32", str(2 * N)],
     ]
-
-
-@posix
-def test_an_interrupt_keeps_the_previous_results(folder, tmp_path):
-    results = tmp_path / "results"
-    fit = ("fit", folder, "-k", 4, *LIMIT, "--results", results)
-    output_of(*fit)
-    before = contents(results)
-    with interrupted(*fit, "--seed", 1, script=pausing_script(("assigning",))):
-        assert len(contents(results)) > len(before)
-    assert contents(results) == before
 
 
 # Conversion

@@ -9,7 +9,6 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
-from anchorview.compared import OPMC
 from anchorview.inspection import memberships, outlier_scores
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
@@ -133,14 +132,3 @@ def test_planted_outliers_have_the_highest_scores(kind):
     assert set(scores.nlargest(6).index) == set(rows)
     assert scores[rows].min() > 2
     np.testing.assert_allclose((scores**2).mean(), 1)
-
-
-@pytest.mark.parametrize(
-    "model", [OPMC(3, random_state=0), DALMC(3, variant="box-graph", random_state=0)], ids=str
-)
-def test_estimators_that_only_have_labels_are_judged_by_the_views(model):
-    views, _ = clustered_views(90, separation=4.0)
-    members = memberships(model.fit(views), views).to_numpy()
-    np.testing.assert_allclose(members.sum(axis=1), 1)
-    assert (members.argmax(axis=1) == model.labels_).mean() > 0.7
-    np.testing.assert_allclose((outlier_scores(model, views) ** 2).mean(), 1)

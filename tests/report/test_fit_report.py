@@ -227,17 +227,6 @@ def test_clusters_and_samples_are_those_of_inspection(framed, estimator):
         np.testing.assert_array_equal(stored.certainty.doubtful, found.certainty.doubtful)
 
 
-def test_numbers_of_named_clusters(framed):
-    frames, *_ = framed
-    model = DALMC(n_clusters=4, random_state=0).fit(frames).relabel({0: "z", 2: "z", 1: "a"})
-    found, expected = inspect_fit(checked(model, frames)), cluster_summary(model, frames)
-    assert found.clusters["size"].tolist() == expected["size"].tolist()
-    nearest = [model.cluster_names_[c] for c in found.clusters["nearest_cluster"]]
-    assert nearest == expected["nearest_cluster"].tolist()
-    rows = found.representatives["row"]
-    assert model.labels_[rows].tolist() == found.representatives["cluster"].tolist()
-
-
 def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
     model, data, target, sample_ids = incomplete_fit
     fit = checked(model, data, target, sample_ids)

@@ -67,6 +67,7 @@ def test_markers_are_ranked_by_the_t_test(clustered):
     values = np.log1p(counts * np.median(totals) / totals)
     for group in rna.obs[KEY].cat.categories:
         ranked = scanpy.get.rank_genes_groups_df(rna, group=group).set_index("names")
+        assert ranked["scores"].is_monotonic_decreasing
         inside = (rna.obs[KEY] == group).to_numpy()
         expected = stats.ttest_ind(values[inside], values[~inside], equal_var=False)
         ranked = ranked.loc[rna.var_names]
@@ -74,23 +75,8 @@ def test_markers_are_ranked_by_the_t_test(clustered):
         np.testing.assert_allclose(ranked["pvals"], expected.pvalue, rtol=0.02, atol=1e-9)
         ratio = np.expm1(values[inside].mean(axis=0)) / np.expm1(values[~inside].mean(axis=0))
         np.testing.assert_allclose(ranked["logfoldchanges"], np.log2(ratio), rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.slow
-def test_markers_are_those_of_scanpy(clustered):
-    # Slow, since scanpy compiles its functions first.
-    mdata, _ = clustered
-    rna = mdata["rna"].copy()
-    scanpy.pp.normalize_total(rna)
-    scanpy.pp.log1p(rna)
-    scanpy.tl.rank_genes_groups(rna, KEY, method="t-test", key_added="expected")
-    for group in rna.obs[KEY].cat.categories:
-        ranked, expected = (
-            scanpy.get.rank_genes_groups_df(rna, group=group, key=key).set_index("names")
-            for key in ("rank_genes_groups", "expected")
-        )
-        assert ranked["scores"].is_monotonic_decreasing
-        pd.testing.assert_frame_equal(ranked.loc[expected.index], expected, rtol=1e-3, atol=1e-5)
+        adjusted = stats.false_discovery_control(ranked["pvals"])
+        np.testing.assert_allclose(ranked["pvals_adj"], adjusted, rtol=1e-6)
     assert "rank_genes_groups" in mdata["protein"].uns
 
 

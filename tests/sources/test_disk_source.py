@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -393,19 +394,12 @@ def test_full_disk_keeps_previous_results(store, tmp_path):
     assert after == before
 
 
-class UnreadableView(NpyView):
-    """A view that fails as soon as a row is read."""
-
-    def _read(self, start, stop, **options):
-        raise AssertionError("A row was read.")
-
-
 @pytest.fixture
-def unreadable(store):
-    plain = store([make_views()["view_2"]])[0]
-    return UnreadableView(
-        plain.path, plain.shape, plain.dtype, plain.offset, plain.stored, plain.fortran
-    )
+def unreadable(store, monkeypatch):
+    """A view that fails as soon as a row is read."""
+    refused = Mock(side_effect=AssertionError("A row was read."))
+    monkeypatch.setattr(NpyView, "_read", refused)
+    return store([make_views()["view_2"]])[0]
 
 
 @pytest.mark.parametrize(

@@ -104,18 +104,6 @@ def test_new_samples_on_disk_and_in_dask(missing, tmp_path):
         np.testing.assert_array_equal(model.candidate_labels(X), model.candidate_labels(views))
 
 
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_order_of_samples_on_disk_does_not_matter(dtype, missing, tmp_path):
-    views = make_views(N, dtype)
-    views = with_missing(views, CHUNK) if missing else views
-    order = np.random.default_rng(0).permutation(N)
-    moved = {name: view[order] for name, view in views.items()}
-    first, second = fit(stored(tmp_path / "a", views)), fit(stored(tmp_path / "b", moved))
-    assert adjusted_rand_score(first.labels_[order], second.labels_) == 1
-    np.testing.assert_allclose(first.view_weights_, second.view_weights_, rtol=1e-6)
-
-
 class TestSample:
     @pytest.mark.parametrize("missing", [False, True])
     def test_is_the_same_from_every_source_in_every_order(self, missing, tmp_path):
@@ -160,27 +148,6 @@ def test_means_of_all_samples_are_imputed(tmp_path):
         # Means of parts are added up in another order.
         require_same(model, reference, signs=True)
         np.testing.assert_array_equal(model.predict(views), reference.labels_)
-
-
-def test_ids_of_frames(tmp_path):
-    frames = {
-        name: pd.DataFrame(view, index=[f"s{i:04}" for i in range(N)]).add_prefix("f")
-        for name, view in make_views(N).items()
-    }
-    frames["b"] = frames["b"].iloc[::-1].drop(["s0007", "s0800"])
-    reference = fit(frames)
-    import dask.dataframe as dd
-
-    in_parts = {name: dd.from_pandas(f.sort_index(), npartitions=4) for name, f in frames.items()}
-    model = fit(in_parts)
-    ids = pd.Index(np.asarray(model.sample_ids_))
-    found = pd.Series(np.asarray(model.labels_), index=ids)
-    pd.testing.assert_series_equal(
-        found.sort_index(), reference.labels_series.sort_index(), check_names=False
-    )
-    written = fit(frames, tmp_path / "out")
-    assert np.load(tmp_path / "out" / "sample_ids.npy").tolist() == frames["a"].index.tolist()
-    np.testing.assert_array_equal(written.labels_, reference.labels_)
 
 
 @pytest.mark.parametrize("kind", ["disk-out", "dask"])
