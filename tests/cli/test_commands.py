@@ -243,12 +243,6 @@ finally:
     assert "demo" in done.stdout
 
 
-def test_errors_have_an_exit_code_and_one_line():
-    bad = subprocess.run(command("fit", "none.npz", "-k", 3), capture_output=True, text=True)
-    assert (bad.returncode, bad.stdout) == (2, "")
-    assert bad.stderr == "anchorview: error: none.npz: no such file. Check the path.\n"
-
-
 @posix
 def test_closed_streams_do_not_matter(data, out):
     shell = ["sh", "-c", '"$@" >&- 2>&-', "sh"]

@@ -8,9 +8,11 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData, make_multiview
 from anchorview._utils import linalg
-from anchorview.core import compress
+from anchorview._utils.linalg import times
+from anchorview.core import compress, solve
 from anchorview.core.compress import problem_from_summaries, summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings
+from anchorview.core.solve import without_zero_rows
 from helpers.blocks import rows_per_block
 from helpers.problems import problems
 
@@ -178,3 +180,17 @@ def test_a_beta_of_any_size_gives_an_orthonormal_embedding_or_an_error(init, uni
             np.testing.assert_allclose(S @ S.T, embeddings[0] @ embeddings[0].T, atol=1e-4)
         assert embeddings or beta >= 1e3
     assert refused
+
+
+@pytest.mark.parametrize("init", ["gcca", "random", "identity"])
+def test_products_without_zero_rows_give_the_same_fit(init, set_constants):
+    set_constants(solve, LARGE_VIEW=0)
+    (nothing,) = without_zero_rows([np.zeros((6, 2))])
+    np.testing.assert_array_equal(times(nothing, np.ones((2, 3))), np.zeros((6, 3)))
+    views, _ = make_multiview(300, n_clusters=3, n_features=(20, 15, 10), random_state=0)
+    options = {"solver": "compressed", "init": init, "n_init": 1, "random_state": 0}
+    found = DALMC(3, **options).fit(views)
+    set_constants(solve, ZERO_SHARE=2.0)
+    expected = DALMC(3, **options).fit(views)
+    np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-10)
+    np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-8)

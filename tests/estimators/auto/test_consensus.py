@@ -318,18 +318,6 @@ class TestConsensus:
         assert adjusted_rand_score(truth, labels) == 1
         np.testing.assert_array_equal(rule.confidence(partitions, labels), 1)
 
-    def test_ambiguous_samples_have_less_confidence(self):
-        rng = np.random.default_rng(0)
-        truth = rng.integers(4, size=800)
-        ambiguous = np.arange(800) < 80
-        partitions = noisy_copies(truth, 4, 8, rng, np.where(ambiguous, 1, 0.1))
-        rule, labels = consensus_of(partitions, 4, list("aabbccdd"))
-        confidence = rule.confidence(partitions, labels)
-        assert confidence.min() >= 0
-        assert confidence.max() <= 1
-        assert confidence[ambiguous].mean() < 0.6
-        assert confidence[~ambiguous].mean() > 0.9
-
     def test_confidence_is_the_weight_of_the_votes(self):
         truth = np.repeat([0, 1], 10)
         dissenting = truth.copy()

@@ -6,6 +6,7 @@ import signal
 from operator import add
 
 import dask
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,10 +17,12 @@ from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
 from anchorview.distributed import dask_views
+from anchorview.estimators.auto import representative_rows
 from anchorview.inspection import cluster_markers, cluster_summary, doubtful
 from anchorview.sources.dask import part_graph
 from anchorview.sources.dask.dask_source import DaskSource
 from helpers.dask_problems import (
+    K,
     assert_same,
     distance,
     fit,
@@ -35,6 +38,16 @@ from helpers.dask_problems import (
 pytestmark = [pytest.mark.usefixtures("small_parts"), pytest.mark.xdist_group("cluster")]
 
 N, CHUNK = 3000, 400
+
+
+def fit_auto(X):
+    return AutoDALMC(K, budget="fast", random_state=0).fit(X)
+
+
+@pytest.fixture
+def small_sample(set_constants):
+    """The size, half of this with the fast budget, is decided here, not by the workers."""
+    set_constants(representative_rows, SAMPLE_SIZE=800)
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -113,9 +126,20 @@ def _received(dask_worker):
     return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
 
 
-@pytest.mark.parametrize(("n", "read"), [(N, 2), (41_000, 3)])
-def test_worker_killed_while_reading(client, tmp_path, n, read):
-    """A block is read a second time for the Gram matrix, a third time for the embedding."""
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize(
+    ("fit", "n", "read"),
+    [
+        (fit, N, 2),
+        (fit, 41_000, 3),
+        *(pytest.param(fit_auto, N, read, marks=pytest.mark.system) for read in (1, 2, 3)),
+    ],
+)
+def test_worker_killed_while_reading(client, tmp_path, fit, n, read):
+    """A block is read a second time for the Gram matrix, a third time for the embedding.
+
+    AutoDALMC reads it for the choice of the sample, for the sample, and for the labels.
+    """
     chunk = n // 8 + 1
     maps = stored(tmp_path, make_views(n))
     undisturbed = fit(dask_views(maps, chunk))
@@ -142,6 +166,26 @@ def test_worker_killed_while_assigning(client, tmp_path):
         labels = fit(views).labels_.compute()
     assert killed
     assert (labels == undisturbed).all()
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize("missing", [False, True])
+def test_auto_gives_the_clusters_of_memory(client, tmp_path, missing):
+    views = make_views(N)
+    views = with_missing(views, CHUNK) if missing else views
+    reference = fit_auto(views)
+    lazy = dask_views(stored(tmp_path, views), CHUNK)
+    model = fit_auto(lazy)
+    assert isinstance(model.labels_, da.Array) and isinstance(model.embedding_, da.Array)
+    assert adjusted_rand_score(model.labels_.compute(), reference.labels_) >= 0.999
+    np.testing.assert_allclose(model.confidence_.compute(), reference.confidence_, atol=0.1)
+    np.testing.assert_array_equal(model.predict(lazy).compute(), model.labels_.compute())
+    # The records of samples that a killed worker held are recomputed.
+    before = model.labels_.compute()
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    assert (model.labels_.compute() == before).all()
+    assert len(model.confidence_.compute()) == N
 
 
 def test_persisted_views(client):
