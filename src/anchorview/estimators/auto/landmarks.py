@@ -31,7 +31,10 @@ LEADING, SAMPLES_PER_COORDINATE = 64, 4
 samples per coordinate; otherwise, in all."""
 
 MAX_DISTANCES = 2**20
-"""Maximum number of distances between samples and landmarks that are held at a time."""
+"""Maximum number of distances that are held at a time."""
+
+CLOSE = 0.01
+"""Squared distances below this share of the squared norm are computed again, exactly."""
 
 KMEANS_ITERATIONS = 5
 """Iterations that place the landmarks, which need to cover the data but not to be optimal."""
@@ -70,7 +73,7 @@ class Landmarks:
         def work(block: RowBlock) -> None:
             for p in block.views:
                 rows = coordinates.views[p][block.rows, : self.places[p].shape[1]]
-                near[p][block.rows], own = _nearest(rows, self.places[p])
+                near[p][block.rows], own = _weighted(rows, self.places[p])
                 weights[p][block.rows] = own * self.importance[p]
 
         step = max(1, MAX_DISTANCES // max(self.counts))
@@ -163,26 +166,41 @@ def lifted_views(
     return container_with_views(coordinates, tuple(matrices))
 
 
-def _nearest(rows: Array, places: Array) -> Neighbors:
-    landmarks = places.astype(rows.dtype, copy=False)
-    # The nearest landmark c of x has the largest x'c - c'c / 2.
-    scores = _scores.array((len(rows), len(landmarks)), rows.dtype)
-    np.matmul(rows, landmarks.T, out=scores)
-    scores -= 0.5 * np.einsum("ij,ij->i", landmarks, landmarks)
-    flat, starts = scores.reshape(-1), np.arange(0, scores.size, len(landmarks))
-    count = min(N_NEIGHBORS, len(landmarks))
-    near = np.empty((len(rows), count), dtype=np.intp)
+def _weighted(rows: Array, places: Array) -> Neighbors:
+    near, d = nearest_places(rows, places.astype(rows.dtype, copy=False), N_NEIGHBORS)
+    scale = d.mean(axis=1, keepdims=True)
+    weights = np.exp(-np.divide(d, scale, out=np.zeros_like(d), where=scale > 0))
+    return near, weights / weights.sum(axis=1, keepdims=True)
+
+
+def nearest_places(
+    rows: Array, places: Array, count: int, first: int | None = None
+) -> tuple[Array, Array]:
+    """Positions of the nearest places of rows, nearest first, and squared distances.
+
+    If the rows are places themselves, from position `first` on, these are not their own neighbors.
+    """
+    # The nearest place c of x has the largest x'c - c'c / 2.
+    scores = _scores.array((len(rows), len(places)), rows.dtype)
+    np.matmul(rows, places.T, out=scores)
+    scores -= 0.5 * np.einsum("ij,ij->i", places, places)
+    flat, starts = scores.reshape(-1), np.arange(0, scores.size, len(places))
+    if first is not None:
+        flat[starts + first + np.arange(len(rows))] = -np.inf
+    near = np.empty((len(rows), min(count, len(places) - (first is not None))), dtype=np.intp)
     largest = np.empty(near.shape, dtype=rows.dtype)
     # Searching a few times for the maximum is many times faster than a partial sort.
-    for j in range(count):
+    for j in range(near.shape[1]):
         near[:, j] = scores.argmax(axis=1)
         at = starts + near[:, j]
         largest[:, j] = flat[at]
         flat[at] = -np.inf
-    d = np.maximum(np.einsum("ij,ij->i", rows, rows)[:, None] - 2 * largest, 0)
-    scale = d.mean(axis=1, keepdims=True)
-    weights = np.exp(-np.divide(d, scale, out=np.zeros_like(d), where=scale > 0))
-    return near, weights / weights.sum(axis=1, keepdims=True)
+    norms = np.einsum("ij,ij->i", rows, rows)[:, None]
+    squares = np.maximum(norms - 2 * largest, 0)
+    # Differences of large numbers, which rounding has changed.
+    close = np.nonzero(squares < CLOSE * norms)
+    squares[close] = np.square(rows[close[0]] - places[near[close]]).sum(axis=1)
+    return near, squares
 
 
 def _kmeans_centers(points: Array, count: int, seed: int) -> Array:

@@ -222,7 +222,7 @@ def without_clusters(
             if scaling == NORMALIZED and len(rows):
                 rows -= rows.mean(axis=0)
             view[has] = rows / max(np.linalg.norm(rows), np.finfo(float).tiny)
-            views.append(view.astype(data.dtype))
+            views.append(view)
         drawn[scaling] = container_with_views(data, tuple(views))
     return drawn
 

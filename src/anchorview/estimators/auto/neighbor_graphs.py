@@ -16,12 +16,16 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
 from sknetwork.clustering import Louvain
 
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.landmarks import leading_coordinates
+from anchorview.estimators.auto.landmarks import (
+    MAX_DISTANCES,
+    leading_coordinates,
+    nearest_places,
+)
 from anchorview.estimators.auto.settings import N_NEIGHBORS
 from anchorview.views.container import MultiViewData
 
@@ -66,12 +70,14 @@ class NeighborGraph:
             if self._available is not None:
                 rows = np.flatnonzero(self._available[:, p])
             points = leading_coordinates(coordinates.views[p][rows])
-            count = min(n_neighbors, len(rows) - 1)
-            if count < 1:
+            if len(rows) < 2:
                 return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
-            search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(points)
-            distances, near = search.kneighbors()
-            return rows, near, np.square(distances, dtype=np.float64)
+            parts = [
+                nearest_places(points[block], points, n_neighbors, block.start)
+                for block in gen_batches(len(rows), max(1, MAX_DISTANCES // len(rows)))
+            ]
+            near, squares = map(np.vstack, zip(*parts, strict=True))
+            return rows, near, squares.astype(np.float64)
 
         views = range(len(coordinates.views))
         self._neighbors = [result for _, result in parallel_map(neighbors_in, views)]

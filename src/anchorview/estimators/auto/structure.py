@@ -103,7 +103,7 @@ def judge_structure(
     rng = np.random.default_rng(seed)
     count = min(len(labels), max(ROWS, ROWS_PER_CLUSTER * n_clusters))
     rows = np.sort(rng.choice(len(labels), count, replace=False))
-    points = tuple(view[rows, :N_DIRECTIONS].astype(np.float64) for view in coordinates.views)
+    points = tuple(view[rows, :N_DIRECTIONS] for view in coordinates.views)
     data = container_with_views(coordinates[rows], points)
     sums, mean = _sums(data, labels[rows], n_clusters, rng)
     limit = NO_CLUSTERS
@@ -181,7 +181,7 @@ def normal_noise(data: MultiViewData, rng: np.random.Generator) -> MultiViewData
         means = rows.mean(axis=0) if len(has) else 0.0
         drawn = np.zeros(view.shape)
         drawn[has] = mixing[np.ix_(has, has)] @ (rows - means) / np.sqrt(max(1, len(has))) + means
-        views.append(drawn)
+        views.append(drawn.astype(view.dtype))
     return container_with_views(data, tuple(views))
 
 
@@ -192,7 +192,7 @@ def _sums(
     sizes = np.bincount(labels, minlength=n_clusters)
     n_neighbors = int(np.clip(len(data) / n_clusters / 2, MIN_NEIGHBORS, MAX_NEIGHBORS))
     cuts = _cuts(NeighborGraph(data, n_neighbors).mean, labels, n_clusters, rng)
-    valleys = _valleys(np.hstack(data.views), labels, n_clusters, rng)
+    valleys = _valleys(np.hstack(data.views).astype(np.float64), labels, n_clusters, rng)
     known = np.isfinite(valleys) & (sizes > 0)
     valley = float(np.average(valleys[known], weights=sizes[known])) if known.any() else 1.0
     mean = float(np.average(cuts, weights=sizes)) + valley
