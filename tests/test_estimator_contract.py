@@ -518,10 +518,7 @@ BAD_INPUT = {
     "no features": (beside(GOOD[[]]), f"{VIEW} is empty.* 0 feature"),
     "other length": ([GOOD.to_numpy(), np.ones((9, 2))], f"view 0 has {N} .* view 1 has 9"),
     "other ids": (beside(GOOD.add_prefix("t", axis=0)), "shares no sample with another view"),
-    "repeated ids": (
-        beside(GOOD.rename({"s001": "s000"})),
-        f"{VIEW} has the sample id 's000' more",
-    ),
+    "repeated ids": (beside(GOOD.rename({"s001": "s000"})), f"{VIEW} has the sample id 's000'"),
     "NaN": (beside(spoiled(np.nan).to_numpy()), rf"{VIEW} contains NaN at row 7 \(sample 's007'\)"),
     "infinity": (beside(spoiled(-np.inf)), f"{VIEW} contains infinity at row 7"),
     "huge value": (beside(spoiled(1e200)), rf"{VIEW} has 1e\+200 at row 7.* too large"),

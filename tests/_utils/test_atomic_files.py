@@ -7,10 +7,7 @@ import sys
 
 import pytest
 
-from anchorview._utils.atomic_files import (
-    atomic_write,
-    atomic_write_binary,
-)
+from anchorview._utils.atomic_files import atomic_write, atomic_write_binary
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals, locks and links")
 

@@ -129,9 +129,9 @@ def test_squared_norms_of_rows(dtype):
 
 def products(kind: str) -> np.ndarray:
     X = np.random.default_rng(0).standard_normal((60, 30)) * np.logspace(-4, 4, 30)
-    if kind == "zero columns":
+    if kind == "zeros":
         X[:, [0, 8, 29]] = 0
-    if kind == "dependent columns":
+    if kind == "dependent":
         X[:, [3, 28]] = X[:, [20, 5]]
         X[:, 11] = X[:, 2] - 3 * X[:, 25]
     if kind == "few rows":
@@ -141,12 +141,7 @@ def products(kind: str) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("kind", "rank", "pivoted_rank"),
-    [
-        ("full", 30, 30),
-        ("zero columns", 30, 27),
-        ("dependent columns", 27, 27),
-        ("few rows", 12, 12),
-    ],
+    [("full", 30, 30), ("zeros", 30, 27), ("dependent", 27, 27), ("few rows", 12, 12)],
 )
 def test_rows_have_the_products_and_the_rank_and_pivots_make_them_triangular(
     kind, rank, pivoted_rank

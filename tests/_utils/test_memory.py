@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 
 from anchorview import DALMC
 from anchorview._utils import memory
-from anchorview._utils.memory import (
-    address_space,
-    available_memory,
-    free_memory,
-    memory_budget,
-)
+from anchorview._utils.memory import address_space, available_memory, free_memory, memory_budget
 from anchorview.datasets.formats.npy import NpyView, open_npy
 
 FACTORS = {"": 1, "B": 1, "K": 1e3, "kB": 1e3, "MB": 1e6, "gb": 1e9, "G": 1e9, "TB": 1e12}
@@ -81,11 +76,7 @@ GROUPS = {
         },
         1500,
     ),
-    "used up": (
-        "0::/\n",
-        {"memory.max": "100", "memory.current": "120", "memory.stat": ""},
-        0,
-    ),
+    "used up": ("0::/\n", {"memory.max": "100", "memory.current": "120", "memory.stat": ""}, 0),
 }
 
 

@@ -60,13 +60,7 @@ def test_classes_in_the_file_do_not_change_the_labels(data, out, chosen, views_a
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [
-        ("10", 10),
-        ("2-4", range(2, 5)),
-        ("5,8,10", [5, 8, 10]),
-        ("10,5,5", [5, 10]),
-        ("7-7", 7),
-    ],
+    [("10", 10), ("2-4", range(2, 5)), ("5,8,10", [5, 8, 10]), ("10,5,5", [5, 10]), ("7-7", 7)],
 )
 def test_formats_of_k(data, fits, text, value):
     run("fit", data, "-k", text)

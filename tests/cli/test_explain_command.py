@@ -32,11 +32,8 @@ def tables(tmp_path_factory):
 @pytest.fixture(scope="module", params=["dalmc", "auto"])
 def model(request, tables, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / f"{request.param}.anchorview"
-    methods = {
-        "dalmc": DALMC(3, random_state=0),
-        "auto": AutoDALMC(3, budget="fast", random_state=0),
-    }
-    methods[request.param].fit(read_views(tables)).save(path)
+    method = {"dalmc": DALMC(3), "auto": AutoDALMC(3, budget="fast")}[request.param]
+    method.set_params(random_state=0).fit(read_views(tables)).save(path)
     return path
 
 

@@ -16,13 +16,7 @@ from anchorview.estimators.auto import representative_rows
 from anchorview.sources import disk_source
 from anchorview.sources.dask import connection
 from anchorview.views.stored_view import StoredView
-from helpers.command_line import (
-    error_of,
-    output_of,
-    read_confident_labels,
-    read_labels,
-    run,
-)
+from helpers.command_line import error_of, output_of, read_confident_labels, read_labels, run
 
 N = 2000
 LIMIT = ("--method", "dalmc", "--memory-limit", "400kB")

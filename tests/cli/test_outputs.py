@@ -212,9 +212,7 @@ def test_standard_output_that_takes_nothing(data, arguments):
             command(name, data, *options), stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 2
-    assert done.stderr == (
-        "anchorview: error: standard output cannot be written (No space left on device).\n"
-    )
+    assert done.stderr.startswith("anchorview: error: standard output cannot be written (No space")
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(

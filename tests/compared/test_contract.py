@@ -145,10 +145,7 @@ def make_hard_data():
         "constant features": (3, [np.hstack([view, constant]) for view in views]),
         "fewer features than clusters": (6, clustered_views(200, 6, (2, 1, 9))[0]),
         "duplicates": (3, [np.repeat(view, 3, axis=0) for view in views]),
-        "fewer distinct samples than clusters": (
-            5,
-            [rng.standard_normal((3, d))[rows] for d in (5, 4)],
-        ),
+        "few distinct samples": (5, [rng.standard_normal((3, d))[rows] for d in (5, 4)]),
         "as many clusters as samples": (6, [rng.random((6, 4)), rng.random((6, 3))]),
         "a binary feature": (3, [*views, (np.arange(150) % 2)[:, None]]),
         "rows of zeros": (3, zero_rows),

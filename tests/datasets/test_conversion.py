@@ -188,15 +188,11 @@ def test_names_that_are_not_valid_file_names(tmp_path):
 
 @pytest.mark.parametrize(
     ("names", "taken"),
-    [
-        (("a/x", "a_x"), "the view 'a/x'"),
-        (("A", "a"), "the view 'A'"),
-        (("sample_ids",), "the sample ids"),
-    ],
+    [(("a/x", "a_x"), "view 'a/x'"), (("A", "a"), "view 'A'"), (("sample_ids",), "sample ids")],
 )
 def test_names_that_collide(tmp_path, names, taken):
     path = write_hdf5(tmp_path / "data.h5", **dict.fromkeys(names, TALL))
-    with pytest.raises(DataFileError, match=f"which is for {taken}. Rename it"):
+    with pytest.raises(DataFileError, match=f"which is for the {taken}. Rename it"):
         convert(path, tmp_path / "new")
 
 
@@ -210,10 +206,7 @@ TABLES = {
         "a_csv": "id,x,y\n0012,1,2.5\nNA,3,\nc,,\n",
         "b_csv": "id,z\nc,7\n12,8\n0012,0\n",
     },
-    "integer ids": {
-        "a_csv": "id,x\n3,1\n1,2\n2,0.5\n4,1e-3\n",
-        "b_csv": "id,y\n2,1\n3,2\n",
-    },
+    "integer ids": {"a_csv": "id,x\n3,1\n1,2\n2,0.5\n4,1e-3\n", "b_csv": "id,y\n2,1\n3,2\n"},
     "zeros": {"a_csv": "id,x,y\na,0,0\nb,1,0\nc,1e3,-0.5\n"},
     "string labels": {
         "a_csv": "id,x\na,1\nb,2\nc,3\n",

@@ -159,15 +159,11 @@ def test_columns_by_name(kind, tmp_path):
     for reader in (read_views, open_views)[: 1 + (kind == "parquet")]:
         view = reader(folder, drop=["customers:plan", "zip", "active"]).views["customers"]
         assert view.shape == (N, 4)
-        with pytest.raises(
-            DataFileError, match=r"drop= names the column 'text:plan', .* are 'cust"
-        ):
+        with pytest.raises(DataFileError, match=r"drop= names the column 'text:plan', .* are '"):
             reader(folder, drop=["text:plan"])
         with pytest.raises(DataFileError, match=r"categorical= names the column 'none'.*:zip'"):
             reader(folder, categorical=["none"])
-    with pytest.raises(
-        DataFileError, match=r"customers.*column 'plan' is a text, not numeric. Drop"
-    ):
+    with pytest.raises(DataFileError, match=r"column 'plan' is a text, not numeric. Drop"):
         convert(folder, tmp_path / "new")
     rest = ["plan", "active", "zip", "since", "region"]
     assert read_views(convert(folder, tmp_path / "new", drop=rest)).views["customers"].shape[1] == 2

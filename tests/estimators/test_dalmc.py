@@ -167,10 +167,7 @@ def test_components_are_capped_at_half_the_rank(digits):
 
 BAD_SETTINGS = {
     "one cluster": ({"n_clusters": 1}, "n_clusters"),
-    "more clusters than samples": (
-        {"n_clusters": 401},
-        "n_samples=400 should be >= n_clusters=401",
-    ),
+    "too many clusters": ({"n_clusters": 401}, "n_samples=400 should be >= n_clusters=401"),
     "negative beta": ({"beta": -0.1}, "beta"),
     "unknown scaling": ({"scaling": "minmax"}, "scaling"),
     "no iterations": ({"max_iter": 0}, "max_iter"),

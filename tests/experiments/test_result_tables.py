@@ -114,16 +114,10 @@ def test_settings_of_the_oracle():
 
 def test_lowest_costs_are_marked():
     book = Book()
-    book.add(
-        "SLOW",
-        done([0.5], fit_seconds=9.0, other_cores=0.3, peak_bytes=100_000_000),
-        suite="runtime",
-    )
-    book.add(
-        "FAST",
-        done([0.5], fit_seconds=0.25, cpu_seconds=0.5, peak_bytes=300_000_000),
-        suite="runtime",
-    )
+    slow = {"fit_seconds": 9.0, "other_cores": 0.3, "peak_bytes": 100_000_000}
+    fast = {"fit_seconds": 0.25, "cpu_seconds": 0.5, "peak_bytes": 300_000_000}
+    for column, costs in (("SLOW", slow), ("FAST", fast)):
+        book.add(column, done([0.5], **costs), suite="runtime")
     time, memory = table_of(book, "runtime"), table_of(book, "memory")
     # Marked as measured beside other programs.
     assert texts_of(time) == [["digits", "wall", "9.00 ‡", "0.25"], ["digits", "CPU", "", "0.50"]]

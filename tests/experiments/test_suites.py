@@ -5,19 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from anchorview.estimators.methods import (
-    BETAS,
-    PUBLISHED_SETTINGS,
-    find_method,
-    method_class,
-)
+from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, find_method, method_class
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.plan import (
-    LABEL_MODES,
-    MODES,
-    SUITES,
-    ExperimentPlan,
-)
+from anchorview.experiments.plan import LABEL_MODES, MODES, SUITES, ExperimentPlan
 from anchorview.experiments.suites import canonical_settings, entries
 from helpers.installed import INSTALLED
 

@@ -210,10 +210,7 @@ def test_clusters_that_share_a_color_are_far_apart():
         ({"target": [0, 1]}, "target has 2 values, but there are 120 samples"),
         ({"X": True, "color": "no"}, r"no feature 'no' in the views 'view_0', 'view_1', 'view_2'"),
         ({"X": True, "color": ("no", "a")}, r"no view 'no'. The views are 'view_0'"),
-        (
-            {"X": True, "color": ("view_1", "view_0_0")},
-            "no feature 'view_0_0' in the views 'view_1",
-        ),
+        ({"X": True, "color": ("view_1", "view_0_0")}, "no feature 'view_0_0' in the views"),
         ({"X": True, "color": ("view_1", 2)}, r"no feature 2"),
     ],
 )

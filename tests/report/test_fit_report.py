@@ -378,10 +378,7 @@ def test_patterns_of_available_views_are_sorted_and_rare_ones_are_summed():
 
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [
-        ({"max_iter": 1, "tol": 0}, "after 1 iteration, at max_iter=1"),
-        ({"tol": 0.5}, "of at most 50."),
-    ],
+    [({"max_iter": 1, "tol": 0}, "after 1 iteration, at max"), ({"tol": 0.5}, "of at most 50.")],
 )
 def test_stopping_reason(problem, options, reason):
     views, *_ = problem

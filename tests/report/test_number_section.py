@@ -73,9 +73,7 @@ def test_clusters_that_stay_or_dissolve_are_counted(model):
     tree["parent"] = 0
     tree.loc[0, "parent"] = 2
     (folded,) = (part for part in section_parts(changed) if isinstance(part, Folded))
-    assert folded.title == (
-        "From 3 to 9 clusters: 1 split, 1 unchanged, 1 divided among the others"
-    )
+    assert folded.title.endswith(": 1 split, 1 unchanged, 1 divided among the others")
 
 
 def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):

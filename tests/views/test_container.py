@@ -123,10 +123,7 @@ BAD = {
     ),
     "masked array": ([a, np.ma.masked_less(b, 0)], "view 1 is a masked array"),
     "only absent views": ([None, None], "all are None"),
-    "time column": (
-        [pd.DataFrame({"d": pd.timedelta_range(0, periods=6)})],
-        "'d' is of type timed",
-    ),
+    "times": ([pd.DataFrame({"d": pd.timedelta_range(0, periods=6)})], "'d' is of type timed"),
     "text array": ([a, np.array([["x"]] * 6)], "view 1 is not numeric"),
     "object entry": ([a, np.array([[1, "x"]] * 6, dtype=object)], "view 1: column 1 .* text 'x'"),
     "text among numbers": (

@@ -174,15 +174,15 @@ def test_refused_options(options, message):
     [
         (
             lambda: mudata.MuData({"rna": anndata.AnnData(obs=pd.DataFrame(index=IDS))}),
-            r"Modality 'rna' has no X\. Give another matrix of it",
+            "'rna' has no X",
         ),
         (
             lambda: mudata.MuData({"rna": modality(np.ones((4, 0)), IDS)}),
-            r"Modality 'rna': X has shape \(4, 0\)",
+            r"'rna': X has shape \(4, 0\)",
         ),
         (
             lambda: modality(RNA, ["a", "b", "a"]),
-            r"AnnData object has the sample id 'a' .* call obs_names_make_unique\(\)",
+            r"the sample id 'a' .* call obs_names_make_unique\(\)",
         ),
         (
             lambda: mudata.MuData(
@@ -266,9 +266,7 @@ def test_anndata_beside_arrays_needs_equal_ids(form):
 
 
 def test_containers_that_are_no_views_are_refused_with_advice():
-    with pytest.raises(
-        TypeError, match=r"view 1 \('b'\) is of type MuData.* pass it alone, or its"
-    ):
+    with pytest.raises(TypeError, match=r"view 1 \('b'\) is of type MuData.* pass it alone"):
         MultiViewData({"a": RNA, "b": example()})
     with pytest.raises(ValueError, match=r"view 0 has no X\. Give another matrix of it"):
         MultiViewData([anndata.AnnData(obs=pd.DataFrame(index=IDS)), np.eye(4)])

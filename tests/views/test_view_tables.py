@@ -93,9 +93,7 @@ def test_columns_that_are_no_features_are_mentioned(columns, table):
 
 def test_repeated_names_and_lazy_frames_are_refused(columns):
     table = pa.Table.from_arrays([pa.array([1, 2]), pa.array([3, 4])], names=["g", "g"])
-    with pytest.raises(
-        ValueError, match=r"view 0 \('a'\): columns must have different names: .*'g'"
-    ):
+    with pytest.raises(ValueError, match=r"view 0 \('a'\): columns must have different names"):
         MultiViewData({"a": table})
     with pytest.raises(TypeError, match=r"view 0 \('a'\) is of type LazyFrame.*collect\(\)"):
         MultiViewData({"a": pl.LazyFrame(columns["a"])})

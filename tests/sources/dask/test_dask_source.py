@@ -387,9 +387,7 @@ def test_invalid_blocks_raise(views):
         fit(X)
     # Blocks whose shapes differ from the declared chunks.
     X["b"] = da.map_blocks(lambda block: block[1:], X["a"], meta=np.empty((0, 0)))
-    with pytest.raises(
-        ValueError, match=r"'b'\): rows \d+ to \d+ came in blocks of shape \(\d+, 12\)"
-    ):
+    with pytest.raises(ValueError, match=r"'b'\): rows \d+ to \d+ came in blocks of shape"):
         fit(X)
 
 
