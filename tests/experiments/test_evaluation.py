@@ -21,21 +21,6 @@ def evaluate_one(*results, mode="default"):
     return frame.iloc[0]
 
 
-def test_results_are_summarized_by_mean_and_deviation():
-    scores = {m: (0.5 + i / 100, 0.7 + i / 100) for i, m in enumerate(METRICS)}
-    result = replace(done([0.9], objective=(3.0, 2.0)), scores=scores)
-    result = replace(result, fit_seconds=2.5, peak_bytes=10**8, n_iter=2)
-    row = evaluate_one(result)
-    assert (row["status"], row["reason"], row["settings"]) == ("done", "", "beta=1.0")
-    assert row["NMI"] == pytest.approx(0.61)
-    assert row["NMI_deviation"] == pytest.approx(0.1)  # Divisor n.
-    assert row["NMI_runs"] == (0.51, 0.71)
-    assert row["NMI_returned"] == 0.9
-    assert (row["fit_seconds"], row["peak_bytes"], row["n_iter"]) == (2.5, 10**8, 2)
-    assert row["objective"] == (3.0, 2.0)
-    assert np.isnan(row["point"])
-
-
 def test_absent_and_failed_results_and_no_entries():
     assert evaluate_one(None)["status"] == "absent"
     row = evaluate_one(Result("time", "more than 60 s"))

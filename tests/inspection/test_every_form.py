@@ -1,10 +1,8 @@
-"""Files, Dask, small blocks and loaded models give the same tables, each in one pass."""
+"""Files, Dask, small blocks and loaded models give the same tables."""
 
 from functools import partial
 
 import dask
-import dask.array as da
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -53,27 +51,6 @@ def test_every_form_gives_the_same(fitted, name, tmp_path, set_constants):
         check(function(load(tmp_path / "m"), views))
     set_constants(explanation, LARGEST_BLOCK=64)
     check(function(model, views))
-
-
-@pytest.mark.usefixtures("many_parts")
-def test_a_summary_reads_every_chunk_once(fitted):
-    model, views = fitted
-    if isinstance(model, OPMC):
-        pytest.skip("the means of its clusters need a pass of their own")
-    read = []
-
-    def noted(block):
-        read.append(len(block))
-        return block
-
-    chunked = {
-        name: da.from_array(view, chunks=(40, -1)).map_blocks(noted, meta=np.empty((0, 0)))
-        for name, view in views.items()
-    }
-    with dask.config.set(scheduler="threads"):
-        model = type(model)(**model.get_params()).fit(in_dask(views, 40))
-        inspection.cluster_summary(model, chunked)
-    assert sum(read) == N * len(views)
 
 
 @pytest.mark.parametrize(

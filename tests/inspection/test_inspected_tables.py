@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from anchorview import DALMC, AutoDALMC, inspection
 from anchorview.compared import ConcatKMeans
 from anchorview.inspection import cluster_markers, cluster_summary
-from anchorview.inspection.labeled_parts import LabeledSource
 from anchorview.sources import disk_source
 from anchorview.sources.open_source import open_source
 from helpers.tables import customer_views
@@ -26,15 +25,11 @@ def in_form(views, form):
 
 
 @pytest.mark.parametrize("form", ["memory", "parts", "dask"])
-def test_levels_equal_a_crosstab(form, set_constants, monkeypatch):
+def test_levels_equal_a_crosstab(form, set_constants):
     set_constants(disk_source, PART=1000)
     views, y = customer_views()
     given = pd.Series(y, views["text"].index)
-    passes = []
-    reduce = LabeledSource.reduce
-    monkeypatch.setattr(LabeledSource, "reduce", lambda *args: passes.append(1) or reduce(*args))
     table = cluster_markers(given, in_form(views, form))
-    assert len(passes) == 1
     found = table[table["view"] == "customers"].set_index(["cluster", "feature"])
     customers = views["customers"]
     for column in ("region", "plan", "member"):

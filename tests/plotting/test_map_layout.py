@@ -67,29 +67,6 @@ def test_sparse_regions_are_preferred():
     assert (drawn >= 9900).sum() >= 50
 
 
-class RecordingEmbedding:
-    """An embedding that records the numbers of rows read."""
-
-    def __init__(self, rows):
-        self.rows, self.read = rows, []
-
-    def __getitem__(self, key):
-        self.read.append(len(self.rows[key]))
-        return self.rows[key]
-
-
-def test_only_sampled_rows_are_read_in_blocks(set_constants):
-    set_constants(map_layout_module, MAX_ROWS=4000, BLOCK_ROWS=1000)
-    points, labels = blobs(50_000, 3)
-    embedding = RecordingEmbedding(points)
-    rows, _ = map_layout(embedding, labels, max_points=2000)
-    assert 1900 <= len(rows) <= 2000
-    assert (np.diff(rows) > 0).all()
-    assert len(np.unique(labels[rows])) == 3
-    assert 3900 <= sum(embedding.read) <= 4000
-    assert max(embedding.read) <= 1000
-
-
 def test_embedding_may_be_a_memory_map_or_a_dask_array(tmp_path):
     points, _ = blobs(300, 3)
     rows = np.array([3, 10, 299])

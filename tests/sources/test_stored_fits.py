@@ -91,25 +91,6 @@ def test_every_format_gives_the_result_of_memory(tmp_path, views_and_y, write):
     assert (model.predict(file) == model.labels_).all()
 
 
-@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
-def test_each_pass_reads_every_row_once(tmp_path, views_and_y, write, monkeypatch):
-    views, y = views_and_y
-    file = open_views(write(tmp_path / "data", views, y))
-    read = []
-    cls = type(next(iter(file.views.values())))
-    original = cls._read
-
-    def counted(view, start, stop, **rest):
-        read.append(stop - start)
-        return original(view, start, stop, **rest)
-
-    monkeypatch.setattr(cls, "_read", counted)
-    DALMC(K, random_state=0).fit(file)
-    passes, parts = 3, len(read) / len(views) / 3
-    assert sum(read) == passes * len(views) * N
-    assert parts > 1 and parts == int(parts)
-
-
 def test_chunks_larger_than_the_limit_raise(tmp_path, views_and_y):
     path = write_hdf5(tmp_path / "whole", *views_and_y, rows=N)
     message = "1500 rows have to be read at a time.*datasets.convert"

@@ -66,15 +66,6 @@ def test_communities_with_a_number(planted):
     np.testing.assert_array_equal(graph.n_communities(6), NeighborGraph(data).n_communities(6))
 
 
-def test_more_communities_are_looked_for_nearby(planted, set_constants):
-    # At the largest resolution, nearly every sample is one, and merging takes cubic time.
-    set_constants(neighbor_graphs, MAX_TRIALS=1)
-    graph = NeighborGraph(planted[0])
-    assert len(np.unique(graph.communities(1.0))) < 11
-    assert len(np.unique(graph.n_communities(11))) == 11
-    assert max(graph._communities) < 2.0 ** neighbor_graphs.LOG_RESOLUTIONS[1]
-
-
 def test_importance_weights_the_graphs_of_views(planted):
     data, _ = planted
     alone = [NeighborGraph(MultiViewData([view])).mean for view in data.views]

@@ -10,7 +10,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from dask.task_spec import DataNode
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
@@ -92,27 +91,6 @@ def test_unaligned_chunks(views, missing):
     assert_same(fit(X), fit(views))
 
 
-def test_each_part_is_one_task(views, tmp_path):
-    source = DaskSource(dask_views(stored(tmp_path, views), CHUNK))
-    graph = source.map_rows(len, None, np.int32, "counting", None).dask
-    assert len(graph) == 4 + 1  # the function itself
-    # The same for views computed from shared blocks, and for blocks from several graph layers.
-    whole = dask_views(stored(tmp_path, views), CHUNK)["a"]
-    blocks = [dask.delayed(np.ones)((300, 3)) for _ in range(5)]
-    delayed = da.concatenate([da.from_delayed(block, (300, 3), float) for block in blocks])
-    for X in (
-        [whole[:, :4], whole[:, 4:] - 1, whole.sum(axis=1, keepdims=True)],
-        [delayed, da.ones((1500, 4), chunks=(300, 2))],
-        [delayed, da.ones((1500, 4), chunks=(150, 4)).rechunk((300, 4))],
-        in_dask_frames(frames(views), 3),
-    ):
-        source = DaskSource(X)
-        assert not source._parts.shared
-        graph = source.map_rows(len, None, np.int32, "counting", None).dask
-        assert len(graph) == len(source.bounds) - 1 + 1
-        assert len(graph) > 3
-
-
 def test_small_chunks_are_combined(monkeypatch):
     monkeypatch.undo()
     X = {"a": da.ones((1000, 4), chunks=(10, 4)), "b": da.zeros((1000, 4), chunks=(30, 4))}
@@ -175,12 +153,7 @@ def _same(block):
 def test_embedding_too_large_to_keep_is_recomputed(reference, views, monkeypatch):
     monkeypatch.setattr(dask_source, "SHARE_OF_BUDGET", 0)
     model = fit(in_dask(views, CHUNK))
-    assert sum(map(_is_task, dict(model.embedding_.dask).values())) == 4
     assert_same(model, reference)
-
-
-def _is_task(node):
-    return not isinstance(node, DataNode)
 
 
 def test_progress(views):
