@@ -148,6 +148,14 @@ def test_invalid_input_is_refused_before_the_fit(case, monkeypatch):
             function(views)
 
 
+def test_values_that_became_nan_after_they_were_checked_are_refused():
+    X = np.random.default_rng(0).random((20, 3))
+    data = MultiViewData([X, X + 1])
+    X[7, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN at row 7, column 1"):
+        DALMC(2).fit(data)
+
+
 class Unreadable:
     """An object of another library, of which reading an element may take a second."""
 
