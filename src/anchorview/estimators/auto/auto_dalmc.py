@@ -199,7 +199,9 @@ class AutoDALMC(EmbeddingClusterer):
     pieces of the same graph around random samples; and the density halfway between neighboring
     clusters relative to their lower peak, on samples that did not place the centers. Both are about
     1 for pieces of a continuum and 0 for clusters that do not touch. `structure_` is 1 minus their
-    sum divided by 1.5, which is what noise has, or 0 if that is negative.
+    sum divided by 1.53, or 0 if that is negative. A sum of more than 1 is also compared with that
+    of communities in normal noise with the same means and covariances: from there on, less a
+    margin that is larger for fewer samples, structure is 0.
 
     **Views that hurt.** A view with noise, or with clusters that have nothing to do with those of
     the other views, makes the result worse. If there are three or more views, each is clustered
