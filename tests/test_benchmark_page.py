@@ -75,13 +75,10 @@ def test_results_are_found_again_by_their_jobs(benchmark_page, tmp_path):
     }
 
 
-def test_measured_code_exists(refresh):
+def test_measurements_on_pages_are_found_and_the_measured_code_exists(refresh):
     for script, code in refresh.MEASURED_CODE.items():
         assert (BENCHMARKS / f"{script}.py").is_file()
         assert all((ROOT / "src/anchorview" / path).exists() for path in code), script
-
-
-def test_measurements_on_pages_are_found(refresh):
     for page in refresh.pages():
         found = list(refresh.measurements(page))
         dated = re.findall(r"\bmeasured\s+\d{4}", page.read_text(encoding="utf-8"), re.IGNORECASE)

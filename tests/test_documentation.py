@@ -177,13 +177,10 @@ def test_every_public_name_is_in_the_reference():
     assert not found
 
 
-def test_citation_file_has_the_required_keys():
+def test_citation_file_and_changelog():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"
     for entry in (citation, *citation["references"]):
         assert entry["title"] and entry["authors"]
-
-
-def test_newest_release_in_the_changelog_is_the_version():
     releases = re.findall(r"^## \[(\d\S*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert releases[0] == anchorview.__version__

@@ -142,15 +142,6 @@ def test_levels_unknown_rare_and_missing():
     assert encoder.get_feature_names_out().tolist() == ["x=a", "x=other", "x=other_"]
 
 
-def test_names_of_columns_decide_in_tables_of_numbers_too():
-    table = polars.DataFrame({"a": [1.0, 2.0, 4.0], "b": [5.0, 3.0, 3.0]})
-    encoder = TableEncoder().fit(table)
-    np.testing.assert_array_equal(encoder.transform(table[["b", "a"]]), encoder.transform(table))
-    twice = pd.DataFrame([[1.0, 2.0], [2.0, 5.0]], columns=["a", "a"])
-    with pytest.raises(ValueError, match="column 'a' occurs more than once"):
-        encoder.fit(twice)
-
-
 @pytest.mark.parametrize("step", ["lognorm", "clr", "tfidf"])
 def test_counts_are_not_missing(step):
     with pytest.raises(ValueError, match="contains NaN"):
@@ -158,7 +149,7 @@ def test_counts_are_not_missing(step):
     assert STEPS[step].fit(COUNTS.tolist()).n_samples_seen_ == len(COUNTS)
 
 
-def test_columns_of_the_wrong_kind_are_refused():
+def test_kinds_and_names_of_columns_decide():
     encoder = TableEncoder().fit(TABLE)
     with pytest.raises(ValueError, match="column 'plan' is a number here, but a text"):
         encoder.transform(TABLE.assign(plan=1.0))
@@ -168,6 +159,12 @@ def test_columns_of_the_wrong_kind_are_refused():
     with pytest.raises(ValueError, match=r"column 'name' is text with 50 different values.*Drop"):
         TableEncoder().fit_transform(names)
     assert TableEncoder().fit_transform(names.astype("category")).shape == (50, 50)
+    table = polars.DataFrame({"a": [1.0, 2.0, 4.0], "b": [5.0, 3.0, 3.0]})
+    encoder = TableEncoder().fit(table)
+    np.testing.assert_array_equal(encoder.transform(table[["b", "a"]]), encoder.transform(table))
+    twice = pd.DataFrame([[1.0, 2.0], [2.0, 5.0]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="column 'a' occurs more than once"):
+        encoder.fit(twice)
 
 
 @pytest.mark.parametrize(

@@ -222,16 +222,13 @@ def test_standard_output_that_takes_nothing(data, arguments):
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_labels_on_standard_output(data, out):
+def test_labels_on_standard_output_or_nothing_if_quiet(data, out, tmp_path):
     output_of("fit", data, *QUICK, "--out", out)
     result = run("fit", data, *QUICK, "--out", "-")
     assert result.stdout == out.read_text()
     assert "120 samples in 3 clusters" in result.stderr
     assert run("fit", data, *QUICK, "--out", "-", "-q").stderr == ""
     assert "both write to standard output" in error_of("fit", data, *QUICK, "--out=-", "--json")
-
-
-def test_quiet_prints_nothing(data, out, tmp_path):
     model = tmp_path / "m.anchorview"
     result = run("fit", data, *QUICK, "-q", "--out", out, "--save", model)
     assert (result.exit_code, result.output) == (0, "")

@@ -47,15 +47,13 @@ def objective(A, B, H, F, lambda_, alpha, beta):
 
 
 class TestAuthorsProgram:
-    def test_graphs(self, toy, stacks):
+    def test_graphs_and_iterations_from_their_initialization(self, toy, stacks, authors):
         """The last graphs are those of the concatenated views."""
         found = view_affinities(MultiViewData(toy[0]), 3, 15)
         for ours, theirs in zip(found, stacks, strict=True):
             assert len(ours) == 4
             for mine, their in zip(ours, theirs, strict=True):
                 np.testing.assert_allclose(mine.toarray(), their, rtol=1e-8, atol=1e-9)
-
-    def test_from_their_initialization(self, authors, stacks):
         start = authors["Y0"].argmax(axis=1)
         np.testing.assert_allclose(scaled_indicator(start, 3), authors["F0"], atol=1e-12)
         labels, H, _, _, values = fuse_graphs(

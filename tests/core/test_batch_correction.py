@@ -136,14 +136,11 @@ def test_scaled_sums_of_low_rank_are_the_scaled_dense_rows(scaling, sparse_and_d
     np.testing.assert_allclose(scaled[some].toarray(), expected[some], atol=1e-12 * size)
 
 
-def test_mixing_is_1_at_random_and_0_apart():
+def test_mixing_of_batches_and_clusters_that_are_confounded():
     rng = np.random.default_rng(0)
     rows, codes = rng.normal(size=(600, 3)), rng.integers(3, size=600)
     assert mixing(euclidean_distances(rows), codes) == pytest.approx(1, abs=0.05)
     assert mixing(euclidean_distances(rows + 50 * codes[:, None]), codes) == 0
-
-
-def test_confounding_is_told_in_both_directions():
     batch = np.repeat([0, 1, 2], 60)
     assert "within one batch" in confounding_sentence(np.arange(180) // 30, batch)
     assert "within one cluster" in confounding_sentence(np.repeat([0, 0, 1], 60), batch)

@@ -324,16 +324,7 @@ def test_source_damaged_in_the_middle(tmp_path, monkeypatch, block_bytes):
     assert {path.name for path in tmp_path.iterdir()} == {"data.h5"}
 
 
-def test_too_little_disk_space(tmp_path, monkeypatch):
-    np.savez(tmp_path / "data.npz", a=np.ones((1000, 1000)))
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**7, 3 * 10**6, 7 * 10**6))
-    with pytest.raises(OutputFileError, match=r"new: needs 8\.0 MB, but the disk has 7\.0 MB free"):
-        convert(tmp_path / "data.npz", tmp_path / "new")
-    assert {path.name for path in tmp_path.iterdir()} == {"data.npz"}
-
-
-def test_disk_that_fills_up(tmp_path):
+def test_disks_that_are_full_or_fill_up(tmp_path, monkeypatch):
     resource = pytest.importorskip("resource")
     source = write_npy_folder(tmp_path / "source", a=np.ones((2000, 10)))
     # Writes beyond this file size fail as writes to a full disk do.
@@ -345,3 +336,10 @@ def test_disk_that_fills_up(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert {path.name for path in tmp_path.iterdir()} == {"source"}
+    # Too little is free to begin with.
+    np.savez(tmp_path / "data.npz", a=np.ones((1000, 1000)))
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**7, 3 * 10**6, 7 * 10**6))
+    with pytest.raises(OutputFileError, match=r"new: needs 8\.0 MB, but the disk has 7\.0 MB free"):
+        convert(tmp_path / "data.npz", tmp_path / "new")
+    assert {path.name for path in tmp_path.iterdir()} == {"source", "data.npz"}

@@ -72,7 +72,7 @@ def test_every_setting_of_the_paper_differs_from_the_default_and_can_be_replaced
     assert (model.scaling, model.tol, model.unit_norm) == ("zscore", 1e-6, False)
 
 
-def test_a_view_reproduced_completely_is_refused_without_a_floor():
+def test_a_floor_of_residuals():
     rng = np.random.default_rng(0)
     views = [rng.standard_normal((30, 6)), rng.standard_normal((30, 3))]
     settings = {"n_components": [4, 3], "random_state": 0}
@@ -83,6 +83,13 @@ def test_a_view_reproduced_completely_is_refused_without_a_floor():
     # A single view has all the weight in any case.
     alone = DALMC.as_published(3, n_components=[3], random_state=0).fit(views[1])
     assert alone.view_weights_.tolist() == [1.0]
+    # A larger floor makes the weights more equal.
+    data, k, _ = make_problem(0)
+    spreads = [
+        np.ptp(DALMC(k, residual_floor=floor, random_state=0).fit(data).view_weights_)
+        for floor in (0.0, 0.1, 10.0)
+    ]
+    assert spreads[0] > spreads[1] > spreads[2]
 
 
 @pytest.mark.parametrize("leading", ["constant", "equal"])
@@ -101,15 +108,6 @@ def test_more_anchors_than_components_of_any_view():
     model = DALMC.as_published(9, n_components=4, random_state=0).fit(data)
     np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(9), atol=1e-9)
     assert (np.diff(model.objective_) <= 1e-9 * np.abs(model.objective_[1:])).all()
-
-
-def test_a_larger_floor_makes_the_weights_more_equal():
-    data, k, _ = make_problem(0)
-    spreads = [
-        np.ptp(DALMC(k, residual_floor=floor, random_state=0).fit(data).view_weights_)
-        for floor in (0.0, 0.1, 10.0)
-    ]
-    assert spreads[0] > spreads[1] > spreads[2]
 
 
 def test_the_example_in_60_lines_equals_the_package(digits):

@@ -196,13 +196,11 @@ def test_sizes_past_the_rank_are_refused(made):
         DALMC(4, n_anchors=30, n_components=[8, 4]).fit([made[0]["view_0"], made[0]["view_1"]])
 
 
-def test_memory_is_stated_before_it_runs_out(made, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
-    with pytest.raises(MemoryError, match=r"needs .* beyond the data, but 1 kB are free"):
-        DALMC(4).fit(made[0])
-
-
-def test_no_square_matrix_over_samples():
+def test_memory_is_stated_and_no_square_matrix_over_samples_needed(made, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "available_memory", lambda: 1000.0)
+        with pytest.raises(MemoryError, match=r"needs .* beyond the data, but 1 kB are free"):
+            DALMC(4).fit(made[0])
     import tracemalloc
 
     views, _ = make_multiview(20_000, n_clusters=3, n_features=(5, 6), random_state=0)

@@ -49,12 +49,14 @@ def test_columns_have_mean_square_1(model, tmp_path):
     np.testing.assert_allclose(load(tmp_path / "m").transform(views), rows, atol=1e-9)
 
 
-def test_scale_after_batches():
+def test_scale_after_batches_and_in_files(tmp_path):
     views, _ = clustered_views(300, 3, (6, 8))
     data = MultiViewData(views)
     model = DALMC(3, scaling="zscore", random_state=0).partial_fit(data[:100])
     model.partial_fit(data[100:])
     np.testing.assert_allclose((model.transform(data) ** 2).mean(axis=0), 1)
+    with pytest.raises(ValueError, match="scale=False"):
+        DALMC(3, random_state=0).fit_transform(views, out=tmp_path)
 
 
 def test_a_classifier_can_use_the_embedding():
@@ -63,12 +65,6 @@ def test_a_classifier_can_use_the_embedding():
     train, test = np.arange(0, len(y), 2), np.arange(1, len(y), 2)
     classifier = make_pipeline(DALMC(10, random_state=0), LogisticRegression())
     assert classifier.fit(data[train], y[train]).score(data[test], y[test]) > 0.9
-
-
-def test_results_in_files_are_not_scaled(tmp_path):
-    views, _ = clustered_views(300, 3, (6, 8))
-    with pytest.raises(ValueError, match="scale=False"):
-        DALMC(3, random_state=0).fit_transform(views, out=tmp_path)
 
 
 def test_maps_of_many_patterns_do_not_accumulate():

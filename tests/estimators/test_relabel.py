@@ -41,7 +41,7 @@ def test_clusters_with_equal_names_are_merged(fitted, tmp_path):
     np.testing.assert_array_equal(loaded.labels_, expected)
 
 
-def test_a_second_relabeling_takes_the_new_numbers_and_names(fitted, tmp_path):
+def test_a_second_relabeling_takes_the_new_names_and_a_fit_forgets_them(fitted, tmp_path):
     model, views = deepcopy(fitted[0]), fitted[1]
     before = model.labels_
     model.relabel({1: "b", 3: "b"}).relabel({"b": "c", 3: "c"})
@@ -51,6 +51,9 @@ def test_a_second_relabeling_takes_the_new_numbers_and_names(fitted, tmp_path):
     model.relabel({0: "2"})
     assert model.cluster_names_ == ("0", "c")
     np.testing.assert_array_equal(round_trip(model, tmp_path).predict(views), model.labels_)
+    model.fit(views)
+    assert model.cluster_names_ is None
+    np.testing.assert_array_equal(model.labels_, fitted[0].labels_)
 
 
 def test_numbers_and_names_are_the_same_everywhere_after_a_merge(fitted):
@@ -121,13 +124,6 @@ def test_merging_raises_the_confidence(fitted):
     known = merged.second_labels_ >= 0
     assert (merged.second_labels_[known] != labels[known]).all()
     assert 0 < known.sum() < N
-
-
-def test_fitting_again_forgets_names(fitted):
-    model, views = deepcopy(fitted[0]), fitted[1]
-    model.relabel({0: "a", 1: "a"}).fit(views)
-    assert model.cluster_names_ is None
-    np.testing.assert_array_equal(model.labels_, fitted[0].labels_)
 
 
 def test_results_in_dask_and_files(tmp_path):

@@ -61,13 +61,7 @@ def test_tables_are_views(model, tmp_path):
     np.testing.assert_array_equal(model.fit(MultiViewData(views)).labels_, loaded.labels_)
 
 
-def test_baselines_take_tables():
-    views, y = planted()
-    labels = compared.ConcatKMeans(K, random_state=0).fit(views).labels_
-    assert adjusted_rand_score(y, labels) > 0.8
-
-
-def test_missing_cells_and_samples():
+def test_missing_cells_and_samples_and_baselines():
     views, y = planted()
     numbers = pd.DataFrame({"a": 1.0 * y, "b": -1.0 * y}, views["text"].index)
     numbers.iloc[0, 0] = np.nan
@@ -79,6 +73,8 @@ def test_missing_cells_and_samples():
     # Arrays have no columns that could be imputed without being asked for.
     with pytest.raises(ValueError, match="preprocess='impute-mean'"):
         DALMC(K).fit(numbers.dropna(how="all").to_numpy())
+    labels = compared.ConcatKMeans(K, random_state=0).fit(views).labels_
+    assert adjusted_rand_score(y, labels) > 0.8
 
 
 def test_parts_give_the_same_labels(tmp_path, set_constants):
@@ -118,7 +114,7 @@ def test_transformers_inside_and_before(model, name, tmp_path):
     assert not hasattr(transformer, "n_features_in_"), "the parameter itself is not fitted"
 
 
-def test_a_column_transformer_takes_the_table_as_it_is():
+def test_column_transformers_and_their_parameters():
     views, _ = planted()
     encode = make_column_transformer(
         (OneHotEncoder(sparse_output=True), ["plan"]), (StandardScaler(), ["active"])
@@ -126,9 +122,6 @@ def test_a_column_transformer_takes_the_table_as_it_is():
     views["customers"] = views["customers"].drop(index="c4")
     model = DALMC(K, preprocess={"customers": encode}, random_state=0).fit(views)
     assert "onehotencoder__plan_pro" in model._prepared.feature_names[0]
-
-
-def test_parameters_are_reachable():
     model = DALMC(K, preprocess={"text": PCA(4), "customers": "table"})
     assert model.get_params()["preprocess__text__n_components"] == 4
     model.set_params(preprocess__text__n_components=2)

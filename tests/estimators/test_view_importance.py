@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, AutoDALMC, load, make_multiview
+from anchorview import DALMC, AutoDALMC, make_multiview
 from anchorview.inspection import leave_one_view_out
 from helpers.dask_problems import in_dask, stored
 
@@ -104,18 +104,6 @@ def test_the_important_view_decides(model):
         scores[name] = adjusted_rand_score(labels, classes)
     model.set_params(n_clusters=4)
     assert min(scores.values()) > 0.9
-
-
-@pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[2]])
-def test_saved_models_predict_the_same(model, incomplete, tmp_path):
-    importance = {"view_0": np.float32(4), "view_2": 0.1}
-    once = fitted(model, incomplete, importance)
-    once.save(tmp_path / "model.anchorview")
-    loaded = load(tmp_path / "model.anchorview")
-    assert loaded.view_importance == {"view_0": 4.0, "view_2": 0.1}
-    some = {"view_0": incomplete["view_0"][70:], "view_1": incomplete["view_1"][70:]}
-    np.testing.assert_array_equal(loaded.predict(some), once.predict(some))
-    np.testing.assert_array_equal(loaded.predict(incomplete), once.labels_)
 
 
 @pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[2]])

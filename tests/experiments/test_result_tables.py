@@ -126,7 +126,7 @@ def test_lowest_costs_are_marked():
     assert marks_of(memory) == {"SLOW": "best", "FAST": "second"}
 
 
-def test_values_of_a_parameter_are_ascending_rows():
+def test_values_of_a_parameter_are_rows_and_methods_columns():
     book = Book("a/b", "a b")
     for data in ("a/b", "a b"):
         for beta in (0.1, 0.0001, 10.0):
@@ -136,9 +136,6 @@ def test_values_of_a_parameter_are_ascending_rows():
     texts = texts_of(table_of(book, "beta-a-b-2"))
     assert [row[0] for row in texts] == ["0.0001", "0.1", "10"]
     assert texts[2][1:] == ["10.00 ± 0.00"] * 5
-
-
-def test_missing_fractions_have_columns_per_method_and_metric():
     names = ("DALMC", "DALMC on imputed means")
     book = book_of({names[0]: [0.9] * 3, names[1]: [0.8] * 3}, suite="incomplete", point=0.3)
     table = table_of(book, "incomplete-digits")
@@ -249,7 +246,7 @@ def odd_tables():
     return {table.name: table for table in tables(book.frame(), book.sets)}
 
 
-def test_markdown_is_escaped(odd_tables):
+def test_markdown_is_escaped_and_csv_can_be_read(odd_tables):
     for table in odd_tables.values():
         text = table.markdown()
         assert "<b>" not in text
@@ -262,6 +259,10 @@ def test_markdown_is_escaped(odd_tables):
     # GitHub removes <u>.
     assert "<u>" not in text
     assert "<ins>" in text
+    for table in odd_tables.values():
+        read = pd.read_csv(io.StringIO(table.csv()))
+        assert len(read) == len(table.texts())
+        assert read.columns.is_unique
 
 
 def test_latex_is_escaped_and_balanced(odd_tables):
@@ -277,16 +278,13 @@ def test_latex_is_escaped_and_balanced(odd_tables):
             assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {len(alignment) - 1}
 
 
-def test_latex_has_marks_and_groups(book):
+def test_latex_has_marks_and_groups_and_wide_tables_are_split(book):
     book.add("DALMC (oracle)", done([0.99] * 20), mode="oracle")
     text = table_of(book, "compare-acc").latex()
     assert r"\textbf{90.00 $\pm$ 0.58}" in text
     assert r"\underline{89.95 $\pm$ 0.58 $^\dagger$}" in text
     assert r"\multicolumn{3}{c}{default} & oracle \\" in text
     assert r"\shortstack{DALMC\\(oracle)}" in text
-
-
-def test_wide_latex_tables_are_split():
     columns = [(mode, f"{mode}{i}") for mode in ("default", "oracle") for i in range(9)]
     index = pd.Index(["digits"], name="data")
     frame = pd.DataFrame(
@@ -314,13 +312,6 @@ def test_csv_is_not_rounded_and_has_no_formulas():
     book.add("A", done(around(0.6)))
     text = table_of(book, "compare-acc").csv()
     assert pd.read_csv(io.StringIO(text)).iloc[0, 0] == f"'{name}"
-
-
-def test_csv_of_all_tables_can_be_read(odd_tables):
-    for table in odd_tables.values():
-        read = pd.read_csv(io.StringIO(table.csv()))
-        assert len(read) == len(table.texts())
-        assert read.columns.is_unique
 
 
 def test_order_table_has_the_change_from_shuffled_to_sorted_rows():

@@ -83,7 +83,7 @@ def test_every_function_takes_every_model(name, kind):
         assert not pd.DataFrame(table).isna().to_numpy().any()
 
 
-def test_a_matrix_and_a_clusterer_of_scikit_learn():
+def test_clusterers_of_scikit_learn_and_models_that_are_not_fitted():
     (matrix, *_) = views_of()
     model = KMeans(K, n_init=1, random_state=0).fit(matrix)
     new = views_of(seed=1)[0][:40]
@@ -98,8 +98,5 @@ def test_a_matrix_and_a_clusterer_of_scikit_learn():
     assert len(inspection.representatives(mixture, matrix, n_samples=1)) == K
     with pytest.raises(TypeError, match="GaussianMixture has no labels_"):
         inspection.compare_partitions(mixture, model)
-
-
-def test_models_that_are_not_fitted_raise():
     with pytest.raises(NotFittedError):
         inspection.memberships(MyMVC(), views_of())

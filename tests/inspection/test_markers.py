@@ -179,7 +179,7 @@ def test_single_missing_values_do_not_count(kind):
     assert_same_markers(found, direct(views, labels))
 
 
-def test_integers_and_booleans():
+def test_integers_booleans_and_values_far_from_zero():
     rng = np.random.default_rng(1)
     y = rng.integers(3, size=200)
     views = {
@@ -187,9 +187,6 @@ def test_integers_and_booleans():
         "flags": rng.random((200, 3)) < 0.3 + 0.2 * y[:, None],
     }
     assert_same_markers(cluster_markers(y, views), direct(views, y))
-
-
-def test_deviations_keep_their_digits_far_from_zero_and_between_distant_clusters():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 2
     # In units of the deviation within clusters, centers are 1e4 apart and 1e9 from zero.

@@ -54,7 +54,7 @@ def test_points_have_values_and_clusters_colors_and_numbers_but_no_legend(displa
     assert drawn.legend_ is drawn.colorbar_ is None
 
 
-def test_classes_have_a_legend(display, problem):
+def test_classes_have_a_legend_and_numbers_a_color_scale(display, problem, auto):
     drawn = display.plot(color="class")
     assert texts(drawn.legend_.get_texts()) == ["0", "1", "2", "3"]
     assert drawn.legend_.get_title().get_text() == "class"
@@ -62,6 +62,11 @@ def test_classes_have_a_legend(display, problem):
     assert drawn_colors(drawn) == expected
     # The numbers on the map stay those of the clusters.
     assert texts(drawn.text_) == texts(display.plot(color="cluster").text_)
+    drawn = display.plot(color="confidence", cmap="cividis")
+    assert drawn.colorbar_.ax.get_ylabel() == "confidence"
+    assert drawn.points_.get_clim() == (0, 1)
+    assert drawn.points_.get_cmap().name == "cividis"
+    np.testing.assert_allclose(np.sort(drawn.points_.get_array()), np.sort(auto.confidence_))
 
 
 def test_samples_without_a_class_or_value_are_gray(auto, problem):
@@ -75,14 +80,6 @@ def test_samples_without_a_class_or_value_are_gray(auto, problem):
     drawn.figure_.draw_without_rendering()
     missing = np.array(drawn_colors(drawn)[:20])
     np.testing.assert_allclose(missing, [to_rgba(MISSING_COLOR)[:3]] * 20)
-
-
-def test_numbers_have_a_color_scale(display, auto):
-    drawn = display.plot(color="confidence", cmap="cividis")
-    assert drawn.colorbar_.ax.get_ylabel() == "confidence"
-    assert drawn.points_.get_clim() == (0, 1)
-    assert drawn.points_.get_cmap().name == "cividis"
-    np.testing.assert_allclose(np.sort(drawn.points_.get_array()), np.sort(auto.confidence_))
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -168,7 +165,7 @@ def test_any_model_draws_the_samples_of_its_fit(problem, fitted):
     assert (y.to_numpy()[away.argmin(axis=1)] == y.to_numpy()).mean() > 0.6
 
 
-def test_many_clusters_have_numbers_that_do_not_overlap(many_points):
+def test_many_clusters_have_numbers_and_many_categories_names_on_the_map(many_points):
     drawn = SampleMapDisplay(many_points).plot()
     assert texts(drawn.text_) == [str(cluster) for cluster in range(100)]
     assert drawn.ax_.get_legend() is None
@@ -176,9 +173,6 @@ def test_many_clusters_have_numbers_that_do_not_overlap(many_points):
     boxes = [text.get_window_extent() for text in drawn.text_]
     overlaps = sum(a.overlaps(b) for a, b in combinations(boxes, 2))
     assert overlaps <= 5
-
-
-def test_many_categories_are_named_on_the_map_instead_of_a_legend(many_points):
     points = many_points.assign(kind=[f"kind {label % 30:02d} $" for label in many_points.cluster])
     drawn = SampleMapDisplay(points, color="kind").plot()
     assert drawn.legend_ is None

@@ -333,7 +333,7 @@ def test_confusion_matrix_is_limited_to_the_clusters_and_classes_that_differ_mos
     assert counts.sum() == 250
 
 
-def test_views(problem):
+def test_views_and_expensive_fits_without_one(problem, report, set_constants):
     views, _, model = problem
     fit = checked(model, views)
     section = view_section(fit, inspect_fit(fit))
@@ -354,10 +354,6 @@ def test_views(problem):
     section = view_section(fit, disagreeing)
     assert section.text.startswith("view_1 disagrees with the other views. Such a view may be")
     assert isinstance(section.parts[0], Table)
-
-
-def test_expensive_fits_without_a_view_are_left_out_and_it_is_said(problem, report, set_constants):
-    views, _, model = problem
     set_constants(findings, MAX_REFIT_COST=1.0)
     page = report(model, views)
     assert "The results without each view are left out" in page.text

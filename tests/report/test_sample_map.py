@@ -33,7 +33,7 @@ def decoded(uri):
     return images.open(io.BytesIO(base64.b64decode(content)))
 
 
-def test_thumbnails_are_small_jpegs_of_the_same_shape(pictures, tmp_path):
+def test_thumbnails_are_small_jpegs_and_unreadable_images_are_named(pictures, tmp_path):
     small = decoded(thumbnail(pictures[0], 0))
     assert small.format == "JPEG"
     assert small.size == (96, 48)
@@ -41,6 +41,11 @@ def test_thumbnails_are_small_jpegs_of_the_same_shape(pictures, tmp_path):
     images.new("RGBA", (10, 10), (255, 0, 0, 0)).save(transparent)
     # Transparent pixels are white.
     assert min(decoded(thumbnail(transparent, 0)).getpixel((5, 5))) > 250
+    path = tmp_path / "broken.png"
+    path.write_bytes(b"not an image")
+    contents = SampleContents(None, None, [None, path], on_map=True)
+    with pytest.raises(ValueError, match=r"image of sample 1, '.*broken.png', cannot be read"):
+        contents.link(1)
 
 
 def test_thumbnails_of_named_samples_come_first_and_the_size_is_limited(pictures, set_constants):
@@ -55,14 +60,6 @@ def test_thumbnails_of_named_samples_come_first_and_the_size_is_limited(pictures
     assert 8 <= len(embedded) <= 12
     missing = next(row for row in range(1, 61) if row not in embedded)
     assert not contents.link(missing).has_thumbnail
-
-
-def test_unreadable_image_is_named(tmp_path):
-    path = tmp_path / "broken.png"
-    path.write_bytes(b"not an image")
-    contents = SampleContents(None, None, [None, path], on_map=True)
-    with pytest.raises(ValueError, match=r"image of sample 1, '.*broken.png', cannot be read"):
-        contents.link(1)
 
 
 def test_texts_are_shortened_and_their_size_is_limited(set_constants):
@@ -105,7 +102,7 @@ def drawn(incomplete_fit, set_constants):
     return sample_map.sample_map(fit, inspect_fit(fit), contents).values, rows, positions
 
 
-def test_points_have_the_values_of_their_samples(drawn, incomplete_fit):
+def test_points_have_the_values_of_their_samples_and_keep_their_shape(drawn, incomplete_fit):
     model, data, target, sample_ids = incomplete_fit
     payload, rows = drawn[0]["payload"], drawn[1]
     assert payload["rows"] == rows.tolist()
@@ -119,6 +116,14 @@ def test_points_have_the_values_of_their_samples(drawn, incomplete_fit):
     assert names == [pattern_name(has, data.names) for has in data.available[rows]]
     assert max(availability["codes"]) < len(availability["names"]) <= 8
     assert list(drawn[0]["colorings"]) == ["cluster", "class", "confidence", "availability"]
+    payload, positions = drawn[0]["payload"], drawn[2]
+    placed = np.column_stack([payload["x"], payload["y"]])
+    assert placed.min(axis=0).tolist() == [0, 0]
+    assert placed.max() == 2**16 - 1
+    ratio = np.ptp(positions, axis=0)
+    assert np.ptp(placed, axis=0) / placed.max() == pytest.approx(ratio / ratio.max(), abs=1e-4)
+    assert np.argsort(placed[:, 0]).tolist() == np.argsort(positions[:, 0]).tolist()
+    assert placed[:, 1].argmin() == positions[:, 1].argmax()
 
 
 def test_points_have_their_cluster_at_each_level():
@@ -130,14 +135,3 @@ def test_points_have_their_cluster_at_each_level():
     assert list(drawn["colorings"].values()) == ["cluster", "cluster of 9", "confidence"]
     rows = drawn["payload"]["rows"]
     assert drawn["payload"]["levels"] == {"cluster of 9": model.labels_at(9)[rows].tolist()}
-
-
-def test_positions_keep_their_shape_and_the_last_is_up(drawn):
-    payload, positions = drawn[0]["payload"], drawn[2]
-    placed = np.column_stack([payload["x"], payload["y"]])
-    assert placed.min(axis=0).tolist() == [0, 0]
-    assert placed.max() == 2**16 - 1
-    ratio = np.ptp(positions, axis=0)
-    assert np.ptp(placed, axis=0) / placed.max() == pytest.approx(ratio / ratio.max(), abs=1e-4)
-    assert np.argsort(placed[:, 0]).tolist() == np.argsort(positions[:, 0]).tolist()
-    assert placed[:, 1].argmin() == positions[:, 1].argmax()

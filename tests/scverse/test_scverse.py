@@ -80,7 +80,7 @@ def test_markers_are_ranked_by_the_t_test(clustered):
     assert "rank_genes_groups" in mdata["protein"].uns
 
 
-def test_plots_of_scanpy_draw_the_results(clustered):
+def test_plots_of_scanpy_and_of_this_package(clustered):
     mdata, _ = clustered
     for modality in mdata.mod.values():
         scanpy.pl.rank_genes_groups(modality, n_genes=5, show=False)
@@ -91,9 +91,6 @@ def test_plots_of_scanpy_draw_the_results(clustered):
         scanpy.pl.rank_genes_groups_dotplot(modality, n_genes=2, show=False, dendrogram=False)
         axes = scanpy.pl.embedding(modality, basis=f"X_{KEY}", color=KEY, show=False)
         assert len(axes.collections[0].get_offsets()) == modality.n_obs
-
-
-def test_plots_of_this_package(clustered):
     mdata, model = clustered
     assert len(av.pl.cluster_map(mdata, KEY, color=f"{KEY}_confidence").points) == N_CELLS
     assert av.pl.sizes(mdata, KEY).sizes.sum() == N_CELLS

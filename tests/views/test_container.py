@@ -59,15 +59,12 @@ def test_views_are_neither_copied_nor_converted(tmp_path):
     assert MultiViewData([pixels, pair(5)[0]]).dtype == np.float64
 
 
-def test_names():
+def test_names_of_views_and_nullable_columns():
     a, b = pair()
     assert MultiViewData([a, b]).names == ("view_0", "view_1")
     assert MultiViewData({"text": a, 7: b}).names == ("text", "7")
     with pytest.raises(ValueError, match="same name"):
         MultiViewData({"7": a, 7: b})
-
-
-def test_nullable_and_boolean_columns_are_numbers():
     frame = pd.DataFrame({"i": pd.array([1, 2, 3], dtype="Int64"), "b": [True, False, True]})
     np.testing.assert_array_equal(MultiViewData(frame).views[0], [[1, 1], [2, 0], [3, 1]])
 

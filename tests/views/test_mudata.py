@@ -199,13 +199,6 @@ def test_refused_objects(make, message):
         views_from_mudata(make())
 
 
-def test_representation_of_strings():
-    data = modality(RNA, IDS[:3])
-    data.obsm["names"] = pd.DataFrame({"one": ["u", "v", "w"]}, index=IDS[:3])
-    with pytest.raises(ValueError, match=r"names has shape .* at least one numeric column"):
-        views_from_mudata(data, use_rep="names")
-
-
 @pytest.mark.parametrize("change", ["fewer samples", "other names"])
 def test_changed_modality(change):
     data = example()
@@ -265,13 +258,17 @@ def test_anndata_beside_arrays_needs_equal_ids(form):
         MultiViewData([RNA, cells, cells[::-1]])
 
 
-def test_containers_that_are_no_views_are_refused_with_advice():
+def test_containers_and_texts_that_are_no_views_are_refused():
     with pytest.raises(TypeError, match=r"view 1 \('b'\) is of type MuData.* pass it alone"):
         MultiViewData({"a": RNA, "b": example()})
     with pytest.raises(ValueError, match=r"view 0 has no X\. Give another matrix of it"):
         MultiViewData([anndata.AnnData(obs=pd.DataFrame(index=IDS)), np.eye(4)])
     with pytest.raises(TypeError, match=r"view 0 is of type MultiViewData.* a dict of its views"):
         MultiViewData([MultiViewData(RNA), RNA])
+    data = modality(RNA, IDS[:3])
+    data.obsm["names"] = pd.DataFrame({"one": ["u", "v", "w"]}, index=IDS[:3])
+    with pytest.raises(ValueError, match=r"names has shape .* at least one numeric column"):
+        views_from_mudata(data, use_rep="names")
 
 
 # Files.

@@ -148,7 +148,7 @@ class TestResult:
             found = [adjusted_rand_score(p, q) for (i, p), (j, q) in pairs if a != b or i != j]
             assert model.agreement_[a, b] == pytest.approx(np.mean(found), abs=1e-12)
 
-    def test_table_of_candidates(self, overlapping):
+    def test_table_of_candidates_with_the_agreement_with_other_families(self, overlapping):
         views, _, model = overlapping
         table = model.candidates_
         results = ["agreement", "agreement_with_result", "stability", "inertia", "n_iter"]
@@ -165,9 +165,6 @@ class TestResult:
         assert labels.shape == (len(FAST), 150)
         alike = [adjusted_rand_score(model.labels_, row) for row in labels]
         np.testing.assert_allclose(table["agreement_with_result"], alike, atol=1e-12)
-
-    def test_scores_are_the_agreement_with_the_other_families(self, overlapping):
-        views, _, model = overlapping
         partitions = partitions_of(model, views)
         families = [candidate.setting.family for candidate in model._clustering.candidates]
 

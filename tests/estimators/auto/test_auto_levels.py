@@ -91,16 +91,14 @@ class TestLevels:
         expected = [best["support"], 0.05 / 0.9, 0.04 / 0.9]
         assert levels["prominence"].tolist()[1:] == pytest.approx(expected)
 
-    def test_chosen_number_is_a_level_even_without_structure(self):
-        levels = find_levels(table_of([0.1, 0.2, 0.15], 0.3), 3)
-        assert levels["support"].to_dict() == {3: 0}
-        assert levels["prominence"].item() == pytest.approx(0, abs=1e-6)
-
-    def test_most_prominent_are_kept(self):
+    def test_the_most_prominent_are_kept_and_the_chosen_number_in_any_case(self):
         heights = [0.1, 0.9, 0.1, 0.5, 0.1, 0.6, 0.1, 0.7, 0.1, 0.4, 0.1, 0.8, 0.1, 0.3]
         levels = find_levels(table_of(heights), 3)
         assert levels.index.tolist() == [3, 5, 7, 9, 13]
         assert len(levels) == MAX_LEVELS
+        levels = find_levels(table_of([0.1, 0.2, 0.15], 0.3), 3)
+        assert levels["support"].to_dict() == {3: 0}
+        assert levels["prominence"].item() == pytest.approx(0, abs=1e-6)
 
     @pytest.mark.parametrize(("chosen", "expected"), [(3, [3, 9, 21]), (23, [3, 9, 23])])
     def test_nearly_equal_levels_are_one(self, chosen, expected):

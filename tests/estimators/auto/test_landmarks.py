@@ -60,14 +60,11 @@ def test_lifted_views(data):
         np.testing.assert_allclose(view.toarray(), expected)
 
 
-def test_landmarks_are_in_the_leading_coordinates_unless_samples_are_few(data):
+def test_landmarks_of_few_and_of_equal_samples(data):
     assert [rows.shape[1] for rows in fit(data)[0].places] == [6, LEADING + 5]
     complete = MultiViewData(dict(zip("ab", data.views, strict=True)))
     assert [rows.shape[1] for rows in fit(complete)[0].places] == [6, LEADING]
     assert [rows.shape[1] for rows in fit(complete[:100])[0].places] == [6, LEADING + 5]
-
-
-def test_few_samples_are_all_landmarks_but_equal_rows_are_one(data):
     placed, neighbors = fit(data[:200], n_landmarks=500)
     assert placed.counts == [200, 150]
     # Each sample has its largest weight on itself.

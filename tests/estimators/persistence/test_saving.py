@@ -83,6 +83,7 @@ SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
     [
         *({"scaling": name, "unit_norm": unit} for name, unit in product(SCALINGS, [False, True])),
         {"n_components": 1, "n_anchors": 1},
+        {"view_importance": {"view_1": 4.0}},
         {"variant": "sampled-anchors"},
         {"variant": "box-graph"},
     ],
@@ -195,6 +196,11 @@ def test_empty_clusters(auto, tmp_path):
         ("dalmc", {"beta": np.float32(0.5)}, {"beta": 0.5}),
         ("dalmc", {"normalize_embedding": np.bool_(True)}, {"normalize_embedding": True}),
         ("dalmc", {"random_state": np.random.RandomState(0)}, {"random_state": None}),
+        (
+            "auto",
+            {"view_importance": {"view_0": np.float32(4)}},
+            {"view_importance": {"view_0": 4.0}},
+        ),
         ("auto", {"n_clusters": None}, {"n_clusters": None}),
         ("auto", {"n_clusters": range(4, 8)}, {"n_clusters": [4, 5, 6, 7]}),
         ("auto", {"n_clusters": (4, 2)}, {"n_clusters": [4, 2]}),
