@@ -15,6 +15,7 @@ names, and in pipelines.
 
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, cast
@@ -104,15 +105,28 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        for name in ("n_samples_seen_", *self.summed):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self._merge(vars(other))
         return self
 
     def _reset(self) -> None:
         self.n_samples_seen_ = 0
 
     def _add(self, X: Any) -> None:
-        self.n_samples_seen_ += self._validate(X, reset=self.n_samples_seen_ == 0).shape[0]
+        self._validate_params()
+        is_first = self.n_samples_seen_ == 0
+        learned = self._learned(X, is_first)
+        if is_first:
+            self.__dict__.update(learned)
+        else:
+            self._merge(learned)
+
+    def _merge(self, learned: Mapping[str, Any]) -> None:
+        for name in ("n_samples_seen_", *self.summed):
+            setattr(self, name, getattr(self, name) + learned[name])
+
+    def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
+        """Fitted attributes of these samples alone; the first determine the features."""
+        return {"n_samples_seen_": self._validate(X, reset=is_first).shape[0]}
 
     def _validate(self, X: Any, reset: bool = False, *, allow_nan: bool = True) -> Matrix:
         return cast(
@@ -209,18 +223,14 @@ class LogNormalizer(CountTransformer):
     """
 
     summed = ("_totals",)
+    _totals: list[Array]
+    _median: float | None = None
 
-    def _reset(self) -> None:
-        super()._reset()
-        self._totals: list[Array] = []
-        self._median: float | None = None
-
-    def _add(self, X: Any) -> None:
-        if self._median is not None:
+    def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
+        if not is_first and self._median is not None:
             raise ValueError("A loaded LogNormalizer knows the median only: fit it again.")
-        totals = _sums(self._counts(X, reset=self.n_samples_seen_ == 0), axis=1)
-        self._totals = [*self._totals, totals[totals > 0]]
-        self.n_samples_seen_ += len(totals)
+        totals = _sums(self._counts(X, reset=is_first), axis=1)
+        return {"n_samples_seen_": len(totals), "_totals": [totals[totals > 0]], "_median": None}
 
     @property
     def total_(self) -> float:
@@ -285,11 +295,9 @@ class PeakTfidf(CountTransformer):
     summed = ("sums_",)
     sums_: Array
 
-    def _add(self, X: Any) -> None:
-        first = self.n_samples_seen_ == 0
-        counts = self._counts(X, reset=first)
-        self.sums_ = _sums(counts, axis=0) + (0 if first else self.sums_)
-        self.n_samples_seen_ += counts.shape[0]
+    def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
+        counts = self._counts(X, reset=is_first)
+        return {"n_samples_seen_": counts.shape[0], "sums_": _sums(counts, axis=0)}
 
     def _factors(self, counts: Matrix) -> Array:
         return _divided(TFIDF_SCALE, _sums(counts, axis=1))
@@ -343,10 +351,8 @@ class CellImputer(OneToOneFeatureMixin, ViewTransformer):
     def __init__(self, strategy: Literal["mean", "median"] = "mean") -> None:
         self.strategy = strategy
 
-    def _add(self, X: Any) -> None:
-        self._validate_params()
-        first = self.n_samples_seen_ == 0
-        values = self._validate(X, reset=first)
+    def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
+        values = self._validate(X, reset=is_first)
         entries = values.data if sparse.issparse(values) else values
         missing = np.isnan(entries)
         if self.strategy == "median":
@@ -366,9 +372,7 @@ class CellImputer(OneToOneFeatureMixin, ViewTransformer):
                 absent = values.copy()
                 absent.data = missing.astype(np.float64)
             sums, known = _sums(filled, axis=0), values.shape[0] - _sums(absent, axis=0)
-        self._sums = sums if first else self._sums + sums
-        self._known = known if first else self._known + known
-        self.n_samples_seen_ += values.shape[0]
+        return {"n_samples_seen_": values.shape[0], "_sums": sums, "_known": known}
 
     partial_fit = available_if(_adds_up)(ViewTransformer.partial_fit)
     merge = available_if(_adds_up)(ViewTransformer.merge)
@@ -467,39 +471,25 @@ class TableEncoder(ViewTransformer):
     max_levels: int = 40
     dtype: Literal["float32", "float64"] = "float32"
 
-    def _add(self, X: Any) -> None:
-        self._validate_params()
+    columns_: tuple[str, ...] = field(init=False)
+    _columns: "tuple[ColumnSums, ...]" = field(init=False)
+
+    def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
         table = _table(X)
-        names = tuple(map(str, table.frame.columns))
         columns = tuple(
             ColumnSums.of(*coded_column(column, kind), kind)
             for (_, column), kind in zip(table.frame.items(), table.kinds, strict=True)
         )
-        if self.n_samples_seen_ == 0:
-            self.columns_, self._columns = names, columns
-        else:
-            self._merge_columns(names, columns)
-        self.n_samples_seen_ += len(table.frame)
+        names = tuple(map(str, table.frame.columns))
+        return {"n_samples_seen_": len(table.frame), "columns_": names, "_columns": columns}
 
-    def merge(self, other: Self) -> Self:
-        """Add the samples that another encoder with the same parameters was fitted to.
-
-        Parameters
-        ----------
-        other : TableEncoder
-
-        Returns
-        -------
-        self
-        """
-        self._merge_columns(other.columns_, other._columns)
-        return super().merge(other)
-
-    def _merge_columns(self, names: tuple[str, ...], columns: "tuple[ColumnSums, ...]") -> None:
+    def _merge(self, learned: Mapping[str, Any]) -> None:
+        names = learned["columns_"]
         if names != self.columns_:
             raise ValueError(f"The columns are {list(names)}, not {list(self.columns_)}.")
-        triples = zip(names, self._columns, columns, strict=True)
+        triples = zip(names, self._columns, learned["_columns"], strict=True)
         self._columns = tuple(before.merged(new, name) for name, before, new in triples)
+        super()._merge(learned)
 
     @property
     def kinds_(self) -> tuple[str, ...]:

@@ -185,8 +185,7 @@ def run_suite(
 @app.command("check")
 def check(
     method: Annotated[
-        str,
-        typer.Argument(metavar="METHOD", help="Your method, such as mypackage.mymvc:MyMVC."),
+        str, typer.Argument(metavar="METHOD", help="Your method, such as mypackage.mymvc:MyMVC.")
     ],
 ) -> None:
     """Check that a method of your own can be used in experiments, on small generated data."""

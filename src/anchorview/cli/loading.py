@@ -68,8 +68,7 @@ class TableOptions:
     """Options on which views are read, on the layout of tables, and on missing rows."""
 
     zero_rows_missing: Annotated[
-        bool,
-        option("Treat a row of zeros as a sample without this view.", "--zero-rows-missing"),
+        bool, option("Treat a row of zeros as a sample without this view.", "--zero-rows-missing")
     ] = False
     no_id_column: Annotated[
         bool,

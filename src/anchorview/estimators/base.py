@@ -209,11 +209,7 @@ class EmbeddingClusterer(
         of `fit`.
         """
         source = open_source(
-            X,
-            self.memory_limit,
-            selection=views,
-            join=join,
-            write_results=out is not None,
+            X, self.memory_limit, selection=views, join=join, write_results=out is not None
         )
         self.view_selection_ = None if views is None else dict(views)
         self._join = join

@@ -104,9 +104,7 @@ REGISTRY = (
         {"n_neighbors": (5, 10, 15)},
     ),
     _baseline(
-        "MVSC",
-        "#5B8C5A",
-        {"r": (10**0.5, 5.0, 10**1.7), "weighting": ("similarity", "laplacian")},
+        "MVSC", "#5B8C5A", {"r": (10**0.5, 5.0, 10**1.7), "weighting": ("similarity", "laplacian")}
     ),
     _baseline("LMVSC", "#C27BA0", {"alpha": (0.01, 1.0, 100.0), "n_anchors": (None, 100)}),
     _baseline("SFMC", "#8A78A0", {}),

@@ -68,12 +68,21 @@ class DrawnSamples:
     of_fit : bool, default=False
         Whether `X` has the samples of the fit, in any order if they have ids. They are if the model
         cannot label others.
+
+    Attributes
+    ----------
+    labels : array (n,) of int
+        Number of the cluster of each sample.
+    clusters : pandas.Index
+        Names of the clusters; their numbers, if they have no others.
     """
 
     def __init__(self, model: Any, X: Any = None, *, of_fit: bool = False) -> None:
         require_labels(model)
         self.model, self.X = model, X
         self._are_fitted = of_fit or X is None or not hasattr(model, "predict")
+        labels = model.labels_ if self._are_fitted else model.predict(X)
+        self.labels, self.clusters = cluster_codes(model, labels)
         if self._are_fitted and not len(self.labels):
             raise ValueError(
                 "The model has no labels: the fit wrote them to a separate file, and the model "
@@ -112,21 +121,6 @@ class DrawnSamples:
                 f"{quoted(ids[rows < 0][0])}. Pass all {len(ids)} of them."
             )
         return data[rows]
-
-    @cached_property
-    def _clusters(self) -> "tuple[Array, pd.Index[Any]]":
-        labels = self.model.labels_ if self._are_fitted else self.model.predict(self.X)
-        return cluster_codes(self.model, labels)
-
-    @property
-    def labels(self) -> Array:
-        """Number of the cluster of each sample."""
-        return self._clusters[0]
-
-    @property
-    def clusters(self) -> "pd.Index[Any]":
-        """Names of the clusters; their numbers, if they have no others."""
-        return self._clusters[1]
 
     @cached_property
     def sample_ids(self) -> "pd.Index[Any] | None":

@@ -121,10 +121,7 @@ def heat_map(
     """
     rows, columns = axis_names(row_names), axis_names(column_names)
     figure = _empty_figure(
-        110 + CELL_HEIGHT * len(rows),
-        x_range=columns,
-        y_range=rows[::-1],
-        x_axis_location="above",
+        110 + CELL_HEIGHT * len(rows), x_range=columns, y_range=rows[::-1], x_axis_location="above"
     )
     i, j = (index.ravel() for index in np.indices(matrix.shape))
     values = np.asarray(matrix, dtype=float).ravel()

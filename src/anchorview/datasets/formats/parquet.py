@@ -11,16 +11,8 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import DataFileError, optional_import
-from anchorview.datasets.file_contents import (
-    ReadOptions,
-    data_file_errors,
-    require_free_memory,
-)
-from anchorview.datasets.formats.table_checks import (
-    require_content,
-    rows_in_block,
-    table_view,
-)
+from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_free_memory
+from anchorview.datasets.formats.table_checks import require_content, rows_in_block, table_view
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import TableView, column_names
 
