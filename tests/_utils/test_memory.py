@@ -37,55 +37,31 @@ def test_invalid_budgets_raise(limit):
         memory_budget(limit)
 
 
-GROUPS = {
-    "version 2": (
-        "0::/user/job\n",
-        {
-            "user/job/memory.max": "3000",
-            "user/job/memory.current": "1000",
-            "user/job/memory.stat": "anon 400\ninactive_file 500\n",
-        },
-        2500,
-    ),
-    "version 2, limit of the group above": (
-        "0::/user/job\n",
-        {
-            "user/job/memory.max": "max",
-            "user/job/memory.current": "1000",
-            "user/job/memory.stat": "inactive_file 500\n",
-            "user/memory.max": "2000",
-            "user/memory.current": "1500",
-            "user/memory.stat": "inactive_file 0\n",
-        },
-        500,
-    ),
-    "version 2, in a container": (
-        "0::/docker/0123\n",
-        {"memory.max": "9000", "memory.current": "2000", "memory.stat": ""},
-        7000,
-    ),
-    "version 1": (
-        "9:name=systemd:/\n4:cpu,memory:/job\n0::/\n",
-        {
-            "memory/job/memory.limit_in_bytes": "5000",
-            "memory/job/memory.usage_in_bytes": "4500",
-            "memory/job/memory.stat": "inactive_file 1\ntotal_inactive_file 1000\n",
-            "memory/memory.limit_in_bytes": "9223372036854771712",
-            "memory/memory.usage_in_bytes": "10",
-            "memory/memory.stat": "",
-        },
-        1500,
-    ),
-    "used up": ("0::/\n", {"memory.max": "100", "memory.current": "120", "memory.stat": ""}, 0),
+ABOVE = {"user/job": ("max", "1000", "inactive_file 500\n"), "user": ("2000", "1500", "")}
+VERSION_1 = {
+    "memory/job": ("5000", "4500", "inactive_file 1\ntotal_inactive_file 1000\n"),
+    "memory": ("9223372036854771712", "10", ""),
 }
+GROUPS = {
+    "version 2": ("0::/job\n", {"job": ("3000", "1000", "anon 400\ninactive_file 500\n")}, 2500),
+    "version 2, limit of the group above": ("0::/user/job\n", ABOVE, 500),
+    "version 2, in a container": ("0::/docker/0123\n", {"": ("9000", "2000", "")}, 7000),
+    "version 1": ("9:name=systemd:/\n4:cpu,memory:/job\n0::/\n", VERSION_1, 1500),
+    "used up": ("0::/\n", {"": ("100", "120", "")}, 0),
+}
+"""Groups of the process; limit, use and statistics of each; and the bytes that are free."""
 
 
 @pytest.mark.parametrize("kind", GROUPS)
 def test_limits_of_control_groups_count(tmp_path, set_constants, kind):
-    line, files, expected = GROUPS[kind]
-    groups = {f"sys/fs/cgroup/{name}": content for name, content in files.items()}
-    for name, content in {"proc/self/cgroup": line, **groups}.items():
-        path = tmp_path / name
+    line, groups, expected = GROUPS[kind]
+    names = ("limit_in_bytes", "usage_in_bytes") if kind == "version 1" else ("max", "current")
+    files = {tmp_path / "proc/self/cgroup": line}
+    for group, contents in groups.items():
+        folder = tmp_path / "sys/fs/cgroup" / group
+        own = zip((*names, "stat"), contents, strict=True)
+        files |= {folder / f"memory.{name}": content for name, content in own}
+    for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     set_constants(memory, ROOT=tmp_path)

@@ -28,23 +28,17 @@ from helpers.view_files import (
 
 IDS = [f"s{i}" for i in range(12)]
 CELLS = {"X": [TALL, WIDE, sparse.csc_array(TALL)], "Y": LABELS[:, None].astype(float)}
+MATLAB = {"name": "data.mat", "variables": CELLS}
+ARRAYS = {"a": TALL, "b": np.asfortranarray(WIDE), "y": LABELS, "sample_ids": IDS}
+
+
+def _written(folder, write, name, **contents):
+    return write(folder / name, **contents)
 
 
 def _npz(folder, save=np.savez):
     save(folder / "data.npz", a=TALL, b=WIDE, y=LABELS, mask=AVAILABLE)
     return folder / "data.npz"
-
-
-def _matlab5(folder, compressed=False):
-    return save_matlab5(folder / "data.mat", CELLS, do_compression=compressed)
-
-
-def _matlab73(folder):
-    return save_matlab73(folder / "data.mat", CELLS)
-
-
-def _hdf5(folder):
-    return write_hdf5(folder / "data.h5", rna__x=TALL, b=WIDE, y=LABELS)
 
 
 def _chunked_hdf5(folder):
@@ -82,16 +76,6 @@ def _h5ad(folder):
     return folder / "data.h5ad"
 
 
-def _zarr(folder):
-    return write_zarr(folder / "data.zarr", rna__x=TALL, b=WIDE, y=LABELS)
-
-
-def _npy_folder(folder):
-    return write_npy_folder(
-        folder / "data", a=TALL, b=np.asfortranarray(WIDE), y=LABELS, sample_ids=IDS
-    )
-
-
 def _tables(folder, suffix):
     tables = {"a": frame(TALL, IDS), "b": frame(WIDE, IDS), "y": frame(LABELS[:, None], IDS)}
     if suffix == "parquet":
@@ -121,15 +105,15 @@ def _open(path):
 WRITERS = {
     "npz": _npz,
     "compressed npz": partial(_npz, save=np.savez_compressed),
-    "MATLAB 5": _matlab5,
-    "compressed MATLAB 5": partial(_matlab5, compressed=True),
-    "MATLAB 7.3": _matlab73,
-    "HDF5": _hdf5,
+    "MATLAB 5": partial(_written, write=save_matlab5, **MATLAB),
+    "compressed MATLAB 5": partial(_written, write=save_matlab5, **MATLAB, do_compression=True),
+    "MATLAB 7.3": partial(_written, write=save_matlab73, **MATLAB),
+    "HDF5": partial(_written, write=write_hdf5, name="data.h5", rna__x=TALL, b=WIDE, y=LABELS),
     "chunked HDF5": _chunked_hdf5,
     "h5mu": _h5mu,
     "h5ad": _h5ad,
-    "Zarr": _zarr,
-    "npy folder": _npy_folder,
+    "Zarr": partial(_written, write=write_zarr, name="data.zarr", rna__x=TALL, b=WIDE, y=LABELS),
+    "npy folder": partial(_written, write=write_npy_folder, name="data", **ARRAYS),
     "CSV folder": partial(_tables, suffix="csv"),
     "Parquet folder": partial(_tables, suffix="parquet"),
 }

@@ -75,12 +75,8 @@ def test_labels_without_ids_are_matched_by_position():
         expected = labels.labels_ if isinstance(labels, OPMC) else y
         labeled = labeled_source(labels, data)
         np.testing.assert_array_equal(labeled.clusters[collected(labeled)[2]], expected)
-
-
-def test_a_series_with_integer_index_is_matched_to_integer_ids():
-    views, y = clustered_views(N)
-    data = frames(views, pd.Index(np.arange(N)[::-1].copy()))
-    labeled = labeled_source(pd.Series(y), data)
+    # A series with an integer index is matched to integer ids.
+    labeled = labeled_source(pd.Series(y), integer_ids)
     np.testing.assert_array_equal(labeled.clusters[collected(labeled)[2]], y[::-1])
 
 
