@@ -176,13 +176,17 @@ class FixedRuns(KMeans):
         return self.runs[len(self.seeds) - 1]
 
 
-def test_stability_is_the_mean_over_all_pairs_of_seeds(monkeypatch):
+def test_stability_is_the_mean_over_all_pairs_of_seeds_and_needs_several(monkeypatch):
     monkeypatch.setattr(FixedRuns, "seeds", ())
     model = FixedRuns(2, random_state=7)
     pairs = [adjusted_rand_score(a, b) for a, b in combinations(FixedRuns.runs, 2)]
     assert stability(model, np.eye(4), n_seeds=3) == pytest.approx(np.mean(pairs))
     assert len(set(FixedRuns.seeds)) == 3
     assert model.random_state == 7
+    with pytest.raises(ValueError, match=r"at least 2.*got 1"):
+        stability(KMeans(2), np.eye(4), n_seeds=1)
+    with pytest.raises(ValueError, match="DBSCAN has no parameter random_state"):
+        stability(DBSCAN(), np.eye(4))
 
 
 def test_stability_of_clear_and_unclear_clusters():
@@ -204,10 +208,3 @@ def test_stability_of_multi_view_models():
     first = next(iter(views.values()))
     first[3, 1] = np.nan
     assert stability(DALMC(3, preprocess="impute-mean"), views, n_seeds=2, sample_size=50) > 0.9
-
-
-def test_stability_needs_several_seeds():
-    with pytest.raises(ValueError, match=r"at least 2.*got 1"):
-        stability(KMeans(2), np.eye(4), n_seeds=1)
-    with pytest.raises(ValueError, match="DBSCAN has no parameter random_state"):
-        stability(DBSCAN(), np.eye(4))

@@ -1,12 +1,15 @@
 """Parallel maps: ordered results, few of them waiting, errors raised, no threads left behind."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
 from anchorview._utils import threads
-from anchorview._utils.threads import kept_threads, map_blocks, parallel_map
+from anchorview._utils.threads import ThreadBuffer, kept_threads, map_blocks, parallel_map
 from anchorview.views.container import RowBlock
 
 BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
@@ -16,6 +19,19 @@ BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
 def two_cores(monkeypatch):
     """The same number of threads on every machine."""
     monkeypatch.setattr(threads, "n_cores", lambda: 2)
+
+
+def test_two_threads_never_share_the_memory_of_a_buffer():
+    both = threading.Barrier(2)
+    buffer = ThreadBuffer()
+
+    def take(_):
+        both.wait(10)
+        return buffer.array((100,), np.dtype(np.float64))
+
+    with ThreadPoolExecutor(2) as pool:
+        held = [buffer.array((100,), np.dtype(np.float64)), *pool.map(take, range(2))]
+        assert not any(np.shares_memory(a, b) for a, b in combinations(held, 2))
 
 
 def test_few_results_are_held_at_a_time():

@@ -131,6 +131,17 @@ def test_products_of_wide_views_are_added_up_one_by_one(dtype, set_constants):
         np.testing.assert_allclose(found[pattern].matrix, summary.matrix, atol=error)
 
 
+def test_few_rows_of_many_patterns_do_not_refer_to_buffers():
+    views, _ = make_multiview(30, n_clusters=3, n_features=(20,) * 3, missing=0.4, random_state=0)
+    data = MultiViewData(views)
+    assert len(data.groups) > 3
+    with rows_per_block(data, 4):
+        summaries = summarize_groups(data, fit_scalings(data, "none"))
+    for group in data.groups:
+        expected = np.hstack([data.views[p][group.rows] for p in group.views])
+        np.testing.assert_array_equal(summaries[group.views].matrix, expected)
+
+
 def test_the_start_of_wide_views_from_their_products(set_constants):
     views, _ = make_multiview(600, n_clusters=3, n_features=(300, 240, 8), random_state=0)
     options = {"solver": "compressed", "n_init": 1, "random_state": 0}

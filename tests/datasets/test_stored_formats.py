@@ -250,14 +250,11 @@ def test_map_of_a_truncated_file(tmp_path, kept):
 # Parquet.
 
 
-def test_sample_ids_of_slices(tmp_path):
+def test_ids_of_slices_and_nulls_of_parquet(tmp_path):
     assert npy(tmp_path).ids(slice(0, 3)) is None
     view = parquet(tmp_path)
     for rows in (slice(None), slice(7, 9), slice(16, 24), slice(40, None), slice(3, 3)):
         assert list(view.ids(rows)) == [f"s{i}" for i in range(N)][rows]
-
-
-def test_parquet_nulls_are_nan(tmp_path):
     columns = {
         "id": ["a", "b", "c"],
         "i": pd.array([1, None, 3], "Int64"),

@@ -90,14 +90,11 @@ def test_compressed_tables_and_tabs_as_separators(tmp_path, suffix):
 # Numbers.
 
 
-def test_empty_fields_are_nan(tmp_path):
+def test_empty_fields_byte_order_marks_and_windows_line_ends(tmp_path):
     data = read_views(write(tmp_path, a_csv="id,x,y\na,1,\nb,,\nc,NA,2\nd,3,4\n"))
     expected = [[1, np.nan], [np.nan, np.nan], [np.nan, 2], [3, 4]]
     np.testing.assert_array_equal(data.views["a"], expected)
     np.testing.assert_array_equal(data.available, [[True], [False], [True], [True]])
-
-
-def test_byte_order_mark_and_windows_line_ends(tmp_path):
     (tmp_path / "a.csv").write_bytes("\ufeffid,x\r\né,1\r\nb,2\r\n".encode())
     data = read_views(tmp_path)
     assert list(data.sample_ids) == ["é", "b"]

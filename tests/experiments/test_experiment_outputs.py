@@ -89,6 +89,21 @@ def test_page_shows_what_is_done_with_escaped_names(written, page):
     assert not any("src" in attributes for attributes, _ in page.scripts)
 
 
+@pytest.mark.system
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (320, "dark")])
+def test_figures_are_drawn_in_a_browser_without_errors_or_network(
+    open_page, written, width, scheme
+):
+    path = written[0] / "report.html"
+    page = open_page(path, width=width, scheme=scheme)
+    # Accuracy with and without oracle, time, two parameters, two of missing views, convergence.
+    assert page.js("[...document.images].filter(image => image.naturalWidth > 100).length") == 8
+    assert page.js("document.documentElement.scrollWidth") <= width
+    page.assert_clean()
+    assert path.stat().st_size < 6e6
+
+
 def test_suites_without_most_results_have_a_page(tmp_path):
     book = Book()
     for suite in ("compare", "runtime", "convergence"):

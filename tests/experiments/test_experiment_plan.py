@@ -94,7 +94,7 @@ def test_errors_name_file_and_key(write, name, text, message):
         read_plan(write(text, name))
 
 
-def test_missing_and_unsupported_files(tmp_path, write):
+def test_files_that_are_missing_or_unsupported_or_need_yaml(tmp_path, write, monkeypatch):
     with pytest.raises(ValueError, match=r"none\.toml: cannot be used .*No such file"):
         read_plan(tmp_path / "none.toml")
     with pytest.raises(ValueError, match=r"mine\.json: .* must be a \.toml, \.yaml or \.yml file"):
@@ -103,9 +103,6 @@ def test_missing_and_unsupported_files(tmp_path, write):
     path.write_bytes('title = "ü"'.encode("latin-1"))
     with pytest.raises(ValueError, match=r"latin\.toml: cannot be used .*decode byte"):
         read_plan(path)
-
-
-def test_yaml_is_optional(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     message = r'Plans in YAML need yaml: pip install "anchorview\[yaml\]"\.'
     with pytest.raises(ImportError, match=message):

@@ -144,7 +144,7 @@ def test_removed_entries_are_random_and_every_sample_keeps_a_view(fraction):
         assert (removed.available != remove_entries(VIEWS, fraction, 1).available).any()
 
 
-def test_missing_entries_are_imputed_by_means():
+def test_missing_entries_are_imputed_by_means_also_of_sparse_views():
     removed = remove_entries(VIEWS, 0.4, seed=0)
     imputed = impute_means(removed)
     assert imputed.available is None
@@ -152,9 +152,6 @@ def test_missing_entries_are_imputed_by_means():
     for view, has, full in zip(VIEWS.views, removed.available.T, imputed.views, strict=True):
         expected = pd.DataFrame(np.where(has[:, None], view, np.nan))
         np.testing.assert_allclose(full, expected.fillna(expected.mean()), atol=1e-12)
-
-
-def test_imputation_of_sparse_and_integer_views():
     counts = np.array([[1, 2], [2, 3], [9, 9]])
     available = [[True, True], [True, True], [False, True]]
     data = MultiViewData([sparse.csr_array(counts), counts], available=available)

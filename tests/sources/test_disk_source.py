@@ -483,12 +483,6 @@ def test_solvers_on_all_samples_read_them_into_memory(many_parts, store, options
     assert model.plan_.route == "direct"
 
 
-def test_reading_more_than_free_memory_raises(monkeypatch, unreadable):
-    monkeypatch.setattr(memory, "free_memory", lambda: 1e5)
-    with pytest.raises(MemoryError, match=r"552 kB .* 50 kB may be used\. Use .*'compressed'"):
-        quick(solver="direct").fit([unreadable])
-
-
 def test_out_keeps_availability_of_data_in_memory(tmp_path):
     views = make_views()
     available = np.random.default_rng(0).random((N, 3)) < 0.7
@@ -525,3 +519,9 @@ def test_many_patterns_of_missing_views_need_memory(store, monkeypatch):
     }
     with pytest.raises(MemoryError, match=r"Compressing 63 patterns .* needs"):
         quick(memory_limit="24MB", solver="compressed").fit(store(views))
+
+
+def test_reading_more_than_free_memory_raises(monkeypatch, unreadable):
+    monkeypatch.setattr(memory, "free_memory", lambda: 1e5)
+    with pytest.raises(MemoryError, match=r"552 kB .* 50 kB may be used\. Use .*'compressed'"):
+        quick(solver="direct").fit([unreadable])

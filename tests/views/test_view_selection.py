@@ -130,7 +130,7 @@ def test_inner_join_needs_ids_and_samples(mdata):
 # New samples.
 
 
-def test_predict_selects_what_fit_selected(mdata, path, tmp_path):
+def test_predict_selects_what_fit_selected_also_of_one_object(mdata, path, tmp_path):
     views = {"rna": "layer:twice:highly_variable", "protein": "X"}
     model = DALMC(3, random_state=0).fit(mdata, views=views)
     model.save(tmp_path / "m")
@@ -147,9 +147,6 @@ def test_predict_selects_what_fit_selected(mdata, path, tmp_path):
     np.testing.assert_array_equal(
         loaded.predict({"rna": frame}), loaded.predict({"rna": mdata["rna"]})
     )
-
-
-def test_predict_of_one_object(mdata):
     rna = mdata["rna"]
     views = {"pca": "obsm:X_pca", "genes": "X"}
     model = AutoDALMC(3, random_state=0, budget="fast").fit(rna, views=views)

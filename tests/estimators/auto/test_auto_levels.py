@@ -192,15 +192,12 @@ def test_levels_predict_as_they_label(nested, tmp_path):
     pd.testing.assert_frame_equal(loaded.tree_, model.tree_)
 
 
-def test_unknown_levels_are_named(nested):
+def test_unknown_levels_are_named_and_a_given_number_has_none(nested):
     model = nested[-1]
     known = ", ".join(map(str, model.levels_.index))
     for call in (lambda: model.labels_at(77), lambda: model.predict(nested[0], level=77)):
         with pytest.raises(ValueError, match=f"no level with 77 clusters, only with {known}"):
             call()
-
-
-def test_given_number_has_no_levels():
     views, _ = make_multiview(60, n_clusters=3, random_state=0)
     model = AutoDALMC(3, budget="fast", random_state=0).fit(views)
     assert model.levels_ is None

@@ -328,15 +328,6 @@ def test_frames_that_cannot_be_aligned_raise(views):
 # Input errors
 
 
-def test_views_outside_dask_raise(views, tmp_path):
-    X = in_dask(views, CHUNK)
-    on_disk = stored(tmp_path, views)["b"]
-    for view, name in ((views["b"], "ndarray"), (on_disk, "memmap"), (dask.delayed(1), "Delayed")):
-        message = rf"view 1 \('b'\) is of type {name}.*array\.from_array.*dask_views"
-        with pytest.raises(TypeError, match=message):
-            fit({**X, "b": view})
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -353,7 +344,7 @@ def test_invalid_arrays_raise(views, wrong, message):
         fit({**in_dask(views, CHUNK), "b": wrong})
 
 
-def test_invalid_blocks_raise(views):
+def test_invalid_blocks_and_views_outside_dask_raise(views, tmp_path):
     X = in_dask(views, CHUNK)
     X["b"] = X["b"].map_blocks(np.ma.masked_invalid, meta=np.ma.empty((0, 0)))
     with pytest.raises(ValueError, match="masked array"):
@@ -362,6 +353,12 @@ def test_invalid_blocks_raise(views):
     X["b"] = da.map_blocks(lambda block: block[1:], X["a"], meta=np.empty((0, 0)))
     with pytest.raises(ValueError, match=r"'b'\): rows \d+ to \d+ came in blocks of shape"):
         fit(X)
+    X = in_dask(views, CHUNK)
+    on_disk = stored(tmp_path, views)["b"]
+    for view, name in ((views["b"], "ndarray"), (on_disk, "memmap"), (dask.delayed(1), "Delayed")):
+        message = rf"view 1 \('b'\) is of type {name}.*array\.from_array.*dask_views"
+        with pytest.raises(TypeError, match=message):
+            fit({**X, "b": view})
 
 
 # Files
