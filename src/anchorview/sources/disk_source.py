@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property, reduce
+from itertools import zip_longest
 from math import lcm
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,7 +23,7 @@ from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import Route
 from anchorview.core.cost_model import Plan, plan_in_passes
-from anchorview.datasets.formats.npy import LABELS, NpyView, from_memmap, open_npy, write_npy_header
+from anchorview.datasets.formats.npy import LABELS, from_memmap, open_npy, write_npy_header
 from anchorview.sources.part_source import PartSource
 from anchorview.sources.results_folder import (
     EMBEDDING,
@@ -83,16 +84,14 @@ class DiskSource(PartSource):
         all_rows = slice(len(self))
         return next((ids for v in self._stored if (ids := v.ids(all_rows)) is not None), None)
 
-    def _part(self, rows: slice, buffers: Sequence[ThreadBuffer] = ()) -> MultiViewData:
-        """Read some samples, into a buffer per view if given, and prepare them.
+    def _part(self, rows: slice, buffers: Iterable[ThreadBuffer | None] = ()) -> MultiViewData:
+        """Read some samples, into buffers if given, and prepare them.
 
         They are checked in the first pass.
         """
         matrices = [
-            view.read_again(rows, buffers[p])
-            if buffers and isinstance(view, NpyView)
-            else (None if view is None else view[rows])
-            for p, view in enumerate(self.views.views)
+            view.read(rows, buffer) if isinstance(view, StoredView) else _rows_of(view, rows)
+            for view, buffer in zip_longest(self.views.views, buffers)
         ]
         has = self.views.available
         has = None if has is None else has[rows]
@@ -274,6 +273,10 @@ class DiskRows(EmbeddedRows):
         """Label all rows by a function of a block of rows."""
         blocks = self.over_blocks(lambda rows, _: function(rows))
         self.labels = _collected(blocks, self.shape[:1], np.int32, self._labels_file)
+
+
+def _rows_of(view: Any, rows: slice) -> Any:
+    return None if view is None else view[rows]
 
 
 def view_on_disk(view: Any) -> Any:

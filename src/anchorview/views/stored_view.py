@@ -4,6 +4,7 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -15,6 +16,7 @@ from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
+from anchorview._utils.threads import ThreadBuffer
 from anchorview._utils.typing import Array, FeatureNames
 
 TABLE_CELL = 32
@@ -120,16 +122,17 @@ class StoredView(ABC):
 
     def __getitem__(self, rows: slice) -> Any:
         """Read consecutive rows into a new C-contiguous array, CSR matrix or table."""
-        return self._checked_rows(rows, self._read)
+        return self.read(rows)
 
-    def _checked_rows(self, rows: slice, read: Callable[[int, int], Any]) -> Any:
+    def read(self, rows: slice, buffer: ThreadBuffer | None = None) -> Any:
+        """Read consecutive rows, into a buffer if one is given and the format can do so."""
         start, stop = self._bounds(rows)
         if start == stop and self.kinds:
             return self[:1][:0]
         if start == stop:
             empty = np.empty((0, self.shape[1]), self.dtype)
             return sparse.csr_array(empty) if self.is_sparse else empty
-        block = self._guarded(read, start, stop)
+        block = self._guarded(partial(self._read_into, buffer), start, stop)
         if block.shape != (stop - start, self.shape[1]):
             raise self._unreadable(start, stop, f"found only {block.shape[0]} of them")
         return block if self.is_sparse or self.kinds else np.ascontiguousarray(block, self.dtype)
@@ -154,6 +157,9 @@ class StoredView(ABC):
     @abstractmethod
     def _read(self, start: int, stop: int) -> Array:
         """Read at least one row; any exception means that the rows cannot be read."""
+
+    def _read_into(self, buffer: ThreadBuffer | None, start: int, stop: int) -> Array:
+        return self._read(start, stop)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         return None

@@ -79,11 +79,10 @@ class NpyView(StoredView):
     fortran: bool
     """Whether the file is in column-major order."""
 
-    def read_again(self, rows: slice, buffer: ThreadBuffer) -> Array:
-        """Read rows into memory that the next call in the same thread uses again."""
-        return np.asarray(self._checked_rows(rows, partial(self._read, buffer=buffer)))
+    def _read(self, start: int, stop: int) -> Array:
+        return self._read_into(None, start, stop)
 
-    def _read(self, start: int, stop: int, buffer: ThreadBuffer | None = None) -> Array:
+    def _read_into(self, buffer: ThreadBuffer | None, start: int, stop: int) -> Array:
         n_rows, (n, width) = stop - start, self.shape
         # In column-major order, the columns one after the other.
         shape = (width, n_rows) if self.fortran else (n_rows, width)
