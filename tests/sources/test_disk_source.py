@@ -398,7 +398,7 @@ def test_full_disk_keeps_previous_results(store, tmp_path):
 def unreadable(store, monkeypatch):
     """A view that fails as soon as a row is read."""
     refused = Mock(side_effect=AssertionError("A row was read."))
-    monkeypatch.setattr(NpyView, "_read", refused)
+    monkeypatch.setattr(NpyView, "_read_into", refused)
     return store([make_views()["view_2"]])[0]
 
 
