@@ -547,13 +547,3 @@ def test_bad_values_are_refused_in_every_source(form, case, tmp_path):
     views = form({"image": views["image"], "sound": views["sound"]}, tmp_path)
     with pytest.raises(ValueError, match=message.split(" at row")[0]):
         make("dalmc", solver="compressed").fit(views)
-
-
-@pytest.mark.parametrize("name", ["dalmc", "auto", "bmvc"])
-def test_columns_of_ids_and_labels_are_named_in_a_warning(name):
-    table = tables()["sound"].copy()
-    table.insert(0, "number", np.arange(N))
-    with pytest.warns(UserWarning, match=f"{VIEW}: the first column, 'number', has a different"):
-        make(name).fit(beside(table))
-    with pytest.warns(UserWarning, match=f"{VIEW}: column 'target' is named like class labels"):
-        make(name).fit(beside(table.drop(columns="number").assign(target=np.arange(N) % 3)))

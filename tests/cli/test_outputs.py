@@ -16,13 +16,13 @@ from anchorview.cli import commands
 from helpers.command_line import (
     QUICK,
     command,
-    contents,
     error_of,
     output_of,
     posix,
     read_confident_labels,
     run,
 )
+from helpers.data import folder_contents
 
 
 @pytest.fixture
@@ -142,10 +142,10 @@ def test_the_demo_needs_no_optional_package(tmp_path, monkeypatch):
 )
 def test_nothing_that_is_read_or_written_is_replaced(tables, arguments, message, monkeypatch):
     monkeypatch.chdir(tables.parent)
-    before = contents(tables)
+    before = folder_contents(tables)
     words = arguments.replace("DATA", str(tables)).replace("MODEL", "m.anchorview").split()
     assert message in error_of(*words)
-    assert contents(tables) == before
+    assert folder_contents(tables) == before
 
 
 # Failures

@@ -61,15 +61,14 @@ def authors(vectors):
     return file, views
 
 
-class TestAuthorsProgram:
-    def test_from_its_initialization(self, authors):
-        file, views = authors
-        start = file["B0"].T, file["C0"].T
-        B, clusters, weights, _ = learn_codes(views, *start, r=R, lambda_=LAMBDA, max_iter=7)
-        np.testing.assert_array_equal(clusters.labels, file["lab"].ravel() - 1)
-        np.testing.assert_array_equal(B, file["Bc"].T)
-        np.testing.assert_array_equal(clusters.C, file["C"].T)
-        np.testing.assert_allclose(weights, file["alpha"].ravel(), rtol=1e-8)
+def test_authors_program_from_its_initialization(authors):
+    file, views = authors
+    start = file["B0"].T, file["C0"].T
+    B, clusters, weights, _ = learn_codes(views, *start, r=R, lambda_=LAMBDA, max_iter=7)
+    np.testing.assert_array_equal(clusters.labels, file["lab"].ravel() - 1)
+    np.testing.assert_array_equal(B, file["Bc"].T)
+    np.testing.assert_array_equal(clusters.C, file["C"].T)
+    np.testing.assert_allclose(weights, file["alpha"].ravel(), rtol=1e-8)
 
 
 class TestKernel:

@@ -40,18 +40,17 @@ def noisy():
     return [2 * rng.standard_normal((5, d))[y] + rng.standard_normal((180, d)) for d in (9, 6, 12)]
 
 
-class TestAuthorsProgram:
-    def test_from_its_initialization(self, vectors, toy):
-        run = vectors("opmc")
-        C = [run[f"C0_{p}"] for p in range(3)]
-        solver = make_solver(toy[0], 3, 3, "features")
-        found = solver.run(run["Y0"].ravel().astype(int) - 1, C, max_iter=200, tol=1e-5)
-        np.testing.assert_array_equal(found.labels, run["L"].ravel() - 1)
-        assert len(found.objective) == run["obj"].size
-        # The program records the objective before each sweep; its first W is random.
-        np.testing.assert_allclose(found.objective[:-1], run["obj"].ravel()[1:], rtol=1e-10)
-        for p, M in enumerate(found.centroids):
-            np.testing.assert_allclose(M, run[f"C_{p}"] @ run[f"W_{p}"], atol=1e-10)
+def test_authors_program_from_its_initialization(vectors, toy):
+    run = vectors("opmc")
+    C = [run[f"C0_{p}"] for p in range(3)]
+    solver = make_solver(toy[0], 3, 3, "features")
+    found = solver.run(run["Y0"].ravel().astype(int) - 1, C, max_iter=200, tol=1e-5)
+    np.testing.assert_array_equal(found.labels, run["L"].ravel() - 1)
+    assert len(found.objective) == run["obj"].size
+    # The program records the objective before each sweep; its first W is random.
+    np.testing.assert_allclose(found.objective[:-1], run["obj"].ravel()[1:], rtol=1e-10)
+    for p, M in enumerate(found.centroids):
+        np.testing.assert_allclose(M, run[f"C_{p}"] @ run[f"W_{p}"], atol=1e-10)
 
 
 @pytest.mark.parametrize("n_components", [5, 7])

@@ -41,12 +41,7 @@ def small(seed, n_covariates, *, lacking=True, n=40):
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 50),
-    n_covariates=st.integers(0, 2),
-    scales=st.booleans(),
-    single=st.booleans(),
-)
+@given(st.integers(0, 50), st.integers(0, 2), st.booleans(), st.booleans())
 def test_corrected_rows_are_residuals_of_regressions(seed, n_covariates, scales, single):
     views, batch, z = small(seed, n_covariates)
     dtype, tolerance = (np.float32, 1e-3) if single else (np.float64, 1e-10)

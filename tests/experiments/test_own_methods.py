@@ -50,9 +50,6 @@ def no_seed(views, n_clusters): pass
 
 def required(views, n_clusters, random_state, alpha): pass
 
-def in_place(views, n_clusters, random_state):
-    next(iter(views.values()))[:] = 0
-
 def in_place_and_good(views, n_clusters, random_state):
     labels = concatenation(views, n_clusters, random_state)
     views["view_1"] += 1

@@ -104,11 +104,6 @@ def interrupted(*arguments: object, script: str, number: int = signal.SIGINT):
     assert stderr == f"anchorview: {ended}; no file was left half-written\n"
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Files of a folder by name."""
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def read_labels(path: Path) -> np.ndarray:
     """Labels in a file without confidence."""
     (clusters,) = _read_columns(path, "cluster")

@@ -66,21 +66,6 @@ def test_separation_equals_a_direct_computation(fitted):
         assert found.loc[c, "separation"] == pytest.approx(expected)
 
 
-def test_nearly_equal_clusters_are_hardly_separate():
-    rng = np.random.default_rng(0)
-    y = np.arange(300) % 4
-    views = []
-    for width in (20, 30):
-        centers = 4 * rng.standard_normal((4, width))
-        centers[3] = centers[2] + 0.5 * rng.standard_normal(width)
-        views.append(centers[y] + rng.standard_normal((300, width)))
-    model = OPMC(4, random_state=0).fit(views)
-    model.labels_ = y.astype(np.int32)
-    found = cluster_summary(model, views)
-    assert found["nearest_cluster"].tolist()[2:] == [3, 2]
-    assert found["separation"][2:].max() < 0.5 * found["separation"][:2].min()
-
-
 def test_clusters_without_samples(fitted):
     kind, model, views = fitted
     if kind == "baseline":

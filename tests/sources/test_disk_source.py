@@ -258,22 +258,6 @@ def test_all_forms_of_an_absent_view_agree(many_parts, store, tmp_path, on_disk,
         np.testing.assert_array_equal(model.predict(given, **out), expected)
 
 
-@pytest.mark.parametrize("to_file", [True, False])
-def test_views_that_differ_from_the_fit_raise(store, tmp_path, to_file):
-    views = make_views()
-    model = quick().fit(views)
-    stored = store({**views, "narrow": views["view_1"][:, :5]})
-    narrow = stored.pop("narrow")
-    out = {"out": tmp_path / "l.npy"} if to_file else {}
-    with pytest.raises(ValueError, match="view 1 has 5 features, but DALMC is expecting 18"):
-        model.predict({**stored, "view_1": narrow}, **out)
-    with pytest.raises(ValueError, match="View 'other' is unknown"):
-        model.transform({**stored, "other": narrow}, **out)
-    with pytest.raises(ValueError, match="Got 2 view"):
-        model.predict([stored["view_0"], stored["view_1"]], **out)
-    assert not (tmp_path / "l.npy").exists()
-
-
 @pytest.mark.parametrize(
     ("where", "value", "message"),
     [

@@ -17,7 +17,6 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview, open_views, read_views
-from anchorview._utils.errors import DataFileError
 from anchorview.compared import OPMC
 from anchorview.datasets import convert
 from anchorview.inspection import (
@@ -251,27 +250,6 @@ def test_shared_ids_are_expected_unless_join_is_given(views, tmp_path):
         DALMC(2, random_state=0, solver="direct").fit(frames, join="inner")
         for given_views in (forms[0], forms[3]):
             DALMC(3, random_state=0).fit(given_views, join="outer").predict(given_views)
-
-
-def test_digits_in_strings_are_no_numbers_in_any_form(views, tmp_path):
-    frame = framed(views, [[f"00{i}" for i in range(N)]] * len(views))["view_0"]
-    coded = frame.assign(zip=[f"{i:05}" for i in range(N)])
-    for form in (coded, coded.astype(object), coded.astype({"zip": "string"})):
-        assert DALMC(3).fit({"v": form}).preprocessing_[0].kinds_[-1] == "text"
-    for suffix, write in {".csv": coded.to_csv, ".parquet": coded.to_parquet}.items():
-        folder = tmp_path / suffix
-        folder.mkdir()
-        write(folder / f"v{suffix}")
-        assert read_views(folder).views["v"]["zip"].tolist() == coded["zip"].tolist()
-        with pytest.raises(DataFileError, match="column 'zip' is a text, not numeric"):
-            convert(folder, tmp_path / "out")
-    # Ids and labels may have leading zeros, and numbers stay numbers.
-    plain = tmp_path / "plain"
-    plain.mkdir()
-    coded.assign(number=range(N)).to_csv(plain / "v.csv", index_label="id")
-    read = read_views(plain, labels="zip")
-    assert read.views["v"].index[0] == "000"
-    assert read.views["v"]["number"].dtype.kind in "if"
 
 
 @pytest.mark.parametrize("form", ["memory", "sparse", "files"])

@@ -70,13 +70,3 @@ def test_few_samples_keep_all_directions():
     np.testing.assert_allclose(
         pdist(coordinates.views[0]), pdist(scaled(data, "zscore")[0]), rtol=1e-5
     )
-
-
-def test_a_scaling_that_fails_is_left_out(data):
-    one = np.exp(np.random.default_rng(0).standard_normal((320, 1)))
-    data = MultiViewData([data.views[0], one])
-    fitted, coordinates, errors = fit_bases(data, (ValueError,))
-    assert fitted.keys() == {"zscore-unit"}
-    assert coordinates.keys() == {"zscore-unit", "zscore"}
-    assert errors.keys() == {"unit-center", "unit"}
-    assert "zero after scaling" in str(errors["unit"])
