@@ -71,15 +71,13 @@ class TestComponents:
         apart = 1000 * rng.standard_normal((components, 3))[y] + rng.standard_normal((n, 3))
         return apart, y, rng
 
-    def test_as_many_components_as_clusters_are_the_clusters(self, n):
+    def test_components_are_the_clusters_or_the_other_view_chooses_among_them(self, n):
         apart, y, rng = self.views(n, 3)
         model = AMGL(3, random_state=0).fit([apart, rng.standard_normal((n, 20))])
         assert adjusted_rand_score(y, model.labels_) == 1
         assert model.view_weights_.iloc[0] > 0.99
         F = model.embedding_
         assert laplacian_traces(affinities([apart]), F) == pytest.approx(3 * MIN_TRACE)
-
-    def test_among_more_components_the_other_view_chooses(self, n):
         apart, part, rng = self.views(n, 6)
         y = part % 3
         other = 8 * np.eye(3)[y] + rng.standard_normal((n, 3))

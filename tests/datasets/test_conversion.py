@@ -119,11 +119,16 @@ def test_arrays_are_never_read_whole(tmp_path, block_bytes, chunks):
     assert sum(sizes) == 1000
 
 
-def test_folder_converts_to_itself(tmp_path):
+def test_folder_converts_to_itself_and_types_of_tables(tmp_path):
     first = convert(save_npz(tmp_path / "data.npz"), tmp_path / "first")
     second = convert(first, tmp_path / "second")
     for file in first.iterdir():
         assert (second / file.name).read_bytes() == file.read_bytes()
+    frame = pd.DataFrame({"x": [1, 2], "y": [3, 4]}, index=["a", "b"], dtype="int16")
+    tables = {"a_parquet": frame, "b_parquet": frame.astype("f4"), "c_csv": "id,x\na,1\nb,2\n"}
+    folder = convert(write_tables(tmp_path / "source", **tables), tmp_path / "new")
+    types = [np.load(folder / f"{name}.npy").dtype.name for name in "abc"]
+    assert types == ["int16", "float32", "int64"]
 
 
 @pytest.mark.parametrize("size", [60, 2**20])
@@ -230,14 +235,6 @@ def test_tables(tmp_path, block_bytes, files, size):
     assert_read_the_same(source, convert(source, tmp_path / "new"))
     marked = convert(source, tmp_path / "marked", zero_rows_missing=True)
     assert_read_the_same(source, marked, zero_rows_missing=True)
-
-
-def test_types_of_tables(tmp_path):
-    frame = pd.DataFrame({"x": [1, 2], "y": [3, 4]}, index=["a", "b"], dtype="int16")
-    tables = {"a_parquet": frame, "b_parquet": frame.astype("f4"), "c_csv": "id,x\na,1\nb,2\n"}
-    folder = convert(write_tables(tmp_path / "source", **tables), tmp_path / "new")
-    types = [np.load(folder / f"{name}.npy").dtype.name for name in "abc"]
-    assert types == ["int16", "float32", "int64"]
 
 
 def test_refused_rows_of_a_later_block(tmp_path, block_bytes):

@@ -35,15 +35,13 @@ def test_defaults():
     assert not np.array_equal(y, np.arange(500) % 5)
 
 
-def test_noise_views_are_last_and_uninformative():
+def test_noise_views_are_uninformative_and_separation_sets_the_difficulty():
     views, y = make_multiview(n_noise_views=2, random_state=0)
     assert list(views) == ["view_0", "view_1", "view_2", "noise_0", "noise_1"]
     assert views["noise_1"].shape == views["view_2"].shape
     assert kmeans_score(views["noise_0"], y) < 0.05
     assert kmeans_score(views["view_2"], y) > 0.5
 
-
-def test_separation_and_noise_set_the_difficulty():
     def score(**difficulty):
         views, y = make_multiview(300, n_clusters=3, random_state=0, **difficulty)
         return kmeans_score(views["view_0"], y)

@@ -64,7 +64,7 @@ def test_series_if_samples_have_ids(model, views):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_dask_arrays_stay_lazy(model, views):
+def test_results_in_dask_stay_lazy_and_those_in_files_are_not_saved(model, views, tmp_path):
     expected = model.fit(views).labels_without_doubt()
     lazy = in_dask(views, 60)
     predicted = model.predict_without_doubt(lazy)
@@ -73,10 +73,6 @@ def test_dask_arrays_stay_lazy(model, views):
         assert isinstance(result, da.Array)
         assert result.shape == (240,)
         np.testing.assert_array_equal(result.compute() < 0, expected < 0)
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_results_in_files(model, views, tmp_path):
     if isinstance(model, DALMC):
         model = DALMC(4, solver="compressed", random_state=0)
     model.fit(stored(tmp_path, views), out=tmp_path / "results")

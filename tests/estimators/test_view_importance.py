@@ -116,7 +116,7 @@ def test_files_and_dask_give_the_same(model, incomplete, tmp_path):
     assert adjusted_rand_score(labels, in_memory) == 1
 
 
-def test_chunks_give_the_model_of_fit(views):
+def test_chunks_and_truncated_views_give_the_model_of_fit(views):
     importance = {"view_0": 4.0, "view_2": 0.1}
     settings = {"scaling": "zscore", "solver": "compressed", "random_state": 0}
     whole = DALMC(4, view_importance=importance, **settings).fit(views)
@@ -125,9 +125,6 @@ def test_chunks_give_the_model_of_fit(views):
         chunks.partial_fit({name: view[rows] for name, view in views.items()})
     np.testing.assert_allclose(chunks.view_weights_, whole.view_weights_, rtol=1e-6)
     assert adjusted_rand_score(chunks.predict(views), whole.labels_) == 1
-
-
-def test_truncated_views(views):
     rng = np.random.default_rng(0)
     wide = {name: view @ rng.standard_normal((view.shape[1], 600)) for name, view in views.items()}
     settings = {"n_components": 3, "n_anchors": 4, "random_state": 0}

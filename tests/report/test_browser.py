@@ -18,18 +18,13 @@ def unfold(page):
     wait_for_frames(page)
 
 
-def test_all_charts_are_drawn_without_errors_or_network(open_page, report_path):
+def test_all_charts_are_drawn_without_errors_network_or_scripts_in_tooltips(open_page, report_path):
     page = open_page(report_path)
     unfold(page)
     n_pixels = page.ask("drawnPixels")
     assert len(n_pixels) >= 8
     assert min(n_pixels) > 500
     page.assert_clean()
-
-
-def test_tooltips_of_charts_run_no_scripts(open_page, report_path):
-    page = open_page(report_path)
-    unfold(page)
     # In all charts, with names of views on axes and in tooltips.
     for chart in page.page.locator(".chart").all():
         chart.scroll_into_view_if_needed()

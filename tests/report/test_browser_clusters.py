@@ -171,6 +171,10 @@ def test_renamed_and_merged_clusters_are_downloaded_as_a_mapping(open_page, many
     assert download.is_disabled()
     assert page.page.locator("#cluster-3 .merged").is_hidden()
     page.assert_clean()
+    # The number of another cluster as a name merges.
+    rename(page, 4, "2")
+    assert "49 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
+    assert mapping(page) == {"4": "2"}
 
 
 def test_on_phones_cards_are_folded_until_they_are_opened(open_page, many_clusters):
@@ -181,10 +185,3 @@ def test_on_phones_cards_are_folded_until_they_are_opened(open_page, many_cluste
     assert page.page.locator("#cluster-4 dl").is_visible()
     assert page.page.locator("#cluster-5 dl").is_hidden()
     page.assert_clean()
-
-
-def test_the_number_of_another_cluster_as_a_name_merges(open_page, many_clusters):
-    page = open_page(many_clusters(50))
-    rename(page, 4, "2")
-    assert "49 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
-    assert mapping(page) == {"4": "2"}

@@ -26,7 +26,9 @@ def downloaded(page, button):
     return waiting.value.path().read_text(encoding="utf-8")
 
 
-def test_tooltips_show_the_sample_and_run_no_scripts(open_page, report_path, incomplete_fit):
+def test_tooltips_show_the_sample_and_run_no_scripts_and_samples_are_found(
+    open_page, report_path, incomplete_fit
+):
     sample_ids = incomplete_fit[3]
     page = open_page(report_path)
     text = hover(page, 3)
@@ -36,6 +38,15 @@ def test_tooltips_show_the_sample_and_run_no_scripts(open_page, report_path, inc
     assert "<img src=x" in text
     for name in ("Cluster", "Confidence", "Next cluster", "Class", "Views"):
         assert name in text
+    page.assert_clean()
+    search = page.page.get_by_label("Find samples")
+    search.fill(sample_ids[7])
+    search.press("Enter")
+    assert page.page.locator("#map-status").inner_text().startswith("1 sample on the map matches")
+    assert page.page.locator("#map-tip").is_visible()
+    search.fill("no such sample")
+    search.press("Enter")
+    assert page.page.locator("#map-status").inner_text().startswith("No sample")
     page.assert_clean()
 
 
@@ -87,20 +98,6 @@ def test_lasso_selects_samples_and_downloads_their_ids(open_page, report_path, i
     assert [row["cluster"] for row in rows] == [str(model.labels_[row]) for row in expected]
     page.page.get_by_role("button", name="Clear").click()
     assert page.page.locator("#map-download").is_hidden()
-    page.assert_clean()
-
-
-def test_samples_are_found_by_id(open_page, report_path, incomplete_fit):
-    sample_ids = incomplete_fit[3]
-    page = open_page(report_path)
-    search = page.page.get_by_label("Find samples")
-    search.fill(sample_ids[7])
-    search.press("Enter")
-    assert page.page.locator("#map-status").inner_text().startswith("1 sample on the map matches")
-    assert page.page.locator("#map-tip").is_visible()
-    search.fill("no such sample")
-    search.press("Enter")
-    assert page.page.locator("#map-status").inner_text().startswith("No sample")
     page.assert_clean()
 
 

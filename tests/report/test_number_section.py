@@ -67,13 +67,20 @@ def test_splits_without_structure_are_named_and_overlaps_shown(model):
     assert "%" not in frame.loc["0", "Clusters of 9"]
 
 
-def test_clusters_that_stay_or_dissolve_are_counted(model):
+def test_clusters_that_stay_or_dissolve_are_counted_and_one_level_has_no_tree(model):
     changed = deepcopy(model)
     tree = changed.tree_
     tree["parent"] = 0
     tree.loc[0, "parent"] = 2
     (folded,) = (part for part in section_parts(changed) if isinstance(part, Folded))
     assert folded.title.endswith(": 1 split, 1 unchanged, 1 divided among the others")
+    alone = deepcopy(model)
+    alone.levels_ = model.levels_.loc[[3]]
+    alone.tree_ = model.tree_.iloc[:0]
+    parts = section_parts(alone)
+    assert [type(part) for part in parts[:2]] == [Chart, Table]
+    assert not any(isinstance(part, Folded) for part in parts)
+    assert "Dotted" not in parts[0].description
 
 
 def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
@@ -82,16 +89,6 @@ def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
     assert len(table.frame) == 2
     assert "Only 2 of 3 are shown" in table.caption
     assert table.frame["Clusters of 9"].str.endswith("; 2 more").all()
-
-
-def test_only_the_chosen_level_has_no_tree(model):
-    alone = deepcopy(model)
-    alone.levels_ = model.levels_.loc[[3]]
-    alone.tree_ = model.tree_.iloc[:0]
-    parts = section_parts(alone)
-    assert [type(part) for part in parts[:2]] == [Chart, Table]
-    assert not any(isinstance(part, Folded) for part in parts)
-    assert "Dotted" not in parts[0].description
 
 
 def test_agreement_of_candidates_is_drawn_by_family(model):

@@ -37,11 +37,14 @@ def test_runs_are_ordered_and_labels_are_those_of_the_centroids(repairs, dtype):
         np.testing.assert_array_equal(run(rows), own)
 
 
-def test_as_good_as_scikit_learn():
+def test_as_good_as_scikit_learn_and_right_if_clusters_are_separated():
     rows = planted(15, spread=0.45)[0]
     *_, smallest = kmeans_runs(rows, 15, 0)
     expected = KMeans(15, n_init=4, random_state=0).fit(unit_rows(rows)).inertia_ / len(rows)
     assert smallest <= 1.02 * expected
+    rows, y = planted(30)
+    for seed in range(5):
+        assert adjusted_rand_score(y, kmeans_runs(rows, 30, seed)[1][0]) == 1
 
 
 def test_repairs_find_clusters_that_runs_miss():
@@ -54,9 +57,3 @@ def test_repairs_find_clusters_that_runs_miss():
     found = [adjusted_rand_score(y, own) for own in kmeans_runs(rows, 40, 0, repairs=True)[1]]
     assert min(found) > max(missed)
     assert max(found) > 0.97
-
-
-def test_first_run_of_separated_clusters_is_right_whatever_the_seed():
-    rows, y = planted(30)
-    for seed in range(5):
-        assert adjusted_rand_score(y, kmeans_runs(rows, 30, seed)[1][0]) == 1
