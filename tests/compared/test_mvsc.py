@@ -41,13 +41,15 @@ def test_singular_pairs(graphs):
 
 @pytest.mark.parametrize("r", [1.5, 3.0, 50.0])
 def test_the_objective_of_the_paper_never_increases(graphs, r):
-    _, _, alpha, objective = fused_vectors(graphs, 3, r, "laplacian", 50, 0.0)
+    _, _, alpha, objective = fused_vectors(graphs, 3, r, "laplacian", 50, 0.0, np.ones(len(graphs)))
     assert (np.diff(objective) <= 1e-9).all()
     assert alpha.sum() == pytest.approx(1)
 
 
 def test_weights_of_the_paper_are_the_minimizer(graphs):
-    U, V, alpha, objective = fused_vectors(graphs, 3, 3.0, "laplacian", 1, 0.0)
+    U, V, alpha, objective = fused_vectors(
+        graphs, 3, 3.0, "laplacian", 1, 0.0, np.ones(len(graphs))
+    )
     # Of all vectors, the first pair included, for equal weights.
     U, V = singular_vectors(sum(graphs), 4)
     traces = np.array([4 - np.sum(U * (Z @ V)) for Z in graphs])
@@ -57,7 +59,7 @@ def test_weights_of_the_paper_are_the_minimizer(graphs):
 
 
 def test_weights_of_the_program_decrease_with_the_similarity(graphs):
-    U, _, alpha, _ = fused_vectors(graphs, 3, 3.0, "similarity", 1, 0.0)
+    U, _, alpha, _ = fused_vectors(graphs, 3, 3.0, "similarity", 1, 0.0, np.ones(len(graphs)))
     rows = U / np.linalg.norm(U, axis=1, keepdims=True)
     h = np.array([np.trace(rows.T @ (Z @ (Z.T @ rows))) for Z in graphs])
     expected = (3.0 * h) ** (1 / (1 - 3.0))

@@ -32,7 +32,7 @@ def problem():
     """Graphs, orthonormal H and labels of a random problem with k = 4."""
     rng = np.random.default_rng(0)
     data, _ = clustered_data(80, 4, (6, 5), seed=1)
-    A, B = view_affinities(data, 4, 6)
+    A, B = view_affinities(data, 4, 6, np.ones(len(data.views)))
     H, _ = np.linalg.qr(rng.standard_normal((80, 4)))
     return A, B, H, rng.permutation(np.arange(80) % 4)
 
@@ -49,7 +49,7 @@ def objective(A, B, H, F, lambda_, alpha, beta):
 class TestAuthorsProgram:
     def test_graphs_and_iterations_from_their_initialization(self, toy, stacks, authors):
         """The last graphs are those of the concatenated views."""
-        found = view_affinities(MultiViewData(toy[0]), 3, 15)
+        found = view_affinities(MultiViewData(toy[0]), 3, 15, np.ones(3))
         for ours, theirs in zip(found, stacks, strict=True):
             assert len(ours) == 4
             for mine, their in zip(ours, theirs, strict=True):
@@ -57,7 +57,7 @@ class TestAuthorsProgram:
         start = authors["Y0"].argmax(axis=1)
         np.testing.assert_allclose(scaled_indicator(start, 3), authors["F0"], atol=1e-12)
         labels, H, _, _, values = fuse_graphs(
-            *stacks, authors["H0"], start, lambda_=0.5, max_iter=30, tol=1e-6
+            *stacks, authors["H0"], start, np.ones(4), lambda_=0.5, max_iter=30, tol=1e-6
         )
         np.testing.assert_allclose(values, authors["Obj"].ravel(), rtol=1e-10)
         np.testing.assert_array_equal(labels, authors["F"].argmax(axis=1))
@@ -106,10 +106,11 @@ class TestSteps:
     def test_weights_are_never_negative(self, problem):
         A, _, _, labels = problem
         F = scaled_indicator(labels, 4)
-        weights = agreement_weights([A[0], -A[0]], F, F)
+        weights = agreement_weights([A[0], -A[0]], F, F, np.ones(2))
         assert np.sum(F * (A[0] @ F)) > 0
         np.testing.assert_allclose(weights, [1, 0], atol=1e-12)
-        np.testing.assert_allclose(agreement_weights([-A[0], -A[0]], F, F), np.sqrt([0.5, 0.5]))
+        weights = agreement_weights([-A[0], -A[0]], F, F, np.ones(2))
+        np.testing.assert_allclose(weights, np.sqrt([0.5, 0.5]))
 
 
 def test_an_empty_cluster_gets_a_sample():
@@ -123,7 +124,7 @@ def test_an_empty_cluster_gets_a_sample():
     H, _ = np.linalg.qr(rng.standard_normal((40, 5)))
     first, _ = polar(A @ scaled_indicator(labels, 5))
     np.testing.assert_array_equal(membership_gains(A @ first, labels).argmax(axis=1), y)
-    labels = fuse_graphs([A], [A], H, labels, lambda_=0.5, max_iter=1, tol=1e-6)[0]
+    labels = fuse_graphs([A], [A], H, labels, np.ones(1), lambda_=0.5, max_iter=1, tol=1e-6)[0]
     assert sorted(np.bincount(labels, minlength=5)) == [1, 9, 10, 10, 10]
     assert np.sum(labels != y) == 1
 
@@ -133,7 +134,7 @@ def test_lambda_chooses_between_the_graphs(problem):
     zeros = [0 * M for M in A]
 
     def values(A, B, lambda_):
-        return fuse_graphs(A, B, H, labels, lambda_=lambda_, max_iter=4, tol=0)[-1]
+        return fuse_graphs(A, B, H, labels, np.ones(len(A)), lambda_=lambda_, max_iter=4, tol=0)[-1]
 
     np.testing.assert_allclose(values(A, B, 0), values(A, zeros, 0))
     np.testing.assert_allclose(values(A, B, 1), values(zeros, B, 1))
@@ -148,6 +149,6 @@ def test_learned_attributes(toy):
     np.testing.assert_allclose(model.view_weights_, weights / weights.sum())
     H, F = model.embedding_, scaled_indicator(model.labels_, 3)
     np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-10)
-    A, B = view_affinities(MultiViewData(toy[0]), 3, 15)
+    A, B = view_affinities(MultiViewData(toy[0]), 3, 15, np.ones(3))
     value = objective(A, B, H, F, 0.2, alpha, beta)
     assert value == pytest.approx(model.objective_[-1], rel=1e-10)

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from anchorview._utils.progress import report_progress
+from anchorview.cli import summaries
 from anchorview.cli.loading import LoadedData
 from anchorview.cli.options import OPTION_NAMES, FitOptions, option_name
 from anchorview.cli.output_files import (
@@ -20,14 +21,6 @@ from anchorview.cli.output_files import (
     require_table,
     with_number,
     write_table,
-)
-from anchorview.cli.summaries import (
-    closing_lines,
-    model_lines,
-    model_record,
-    outcome_record,
-    without_cluster,
-    without_cluster_lines,
 )
 from anchorview.cli.terminal import command_line, progress_bar, write_outputs
 from anchorview.estimators.methods import method_class
@@ -111,10 +104,10 @@ def cluster(
     with progress_bar(shown=printing.shows_progress):
         written, errors = write_outputs(writers, paths.by_option())
     record = {
-        **model_record(model, labels, confidence),
+        **summaries.model_record(model, labels, confidence),
         "seconds": seconds,
-        **without_cluster(written_labels, doubtful),
-        **outcome_record(scores, written),
+        **summaries.without_cluster(written_labels, doubtful),
+        **summaries.outcome_record(scores, written),
     }
     if data.in_memory is not None:
         for p, view in enumerate(record["views"]):
@@ -122,9 +115,9 @@ def cluster(
             view["n_samples_missing"] = 0 if available is None else int((~available[:, p]).sum())
 
     def lines() -> Iterator[str]:
-        yield from model_lines(model, record)
-        yield from without_cluster_lines(record, doubtful)
-        yield from closing_lines(record)
+        yield from summaries.model_lines(model, record)
+        yield from summaries.without_cluster_lines(record, doubtful)
+        yield from summaries.closing_lines(record)
         if paths.out is None and paths.results is None:
             yield NOT_WRITTEN
 

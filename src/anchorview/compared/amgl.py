@@ -25,12 +25,7 @@ def laplacian_traces(affinities: Sequence[Matrix], F: Array) -> Array:
 
 
 def joint_eigenvectors(
-    affinities: Sequence[Matrix],
-    n_clusters: int,
-    *,
-    max_iter: int,
-    tol: float,
-    importance: Array | None = None,
+    affinities: Sequence[Matrix], n_clusters: int, w: Array, *, max_iter: int, tol: float
 ) -> tuple[Array, Array, list[float]]:
     """Minimize ``sum_v w_v sqrt(tr(F' L_v F))``, w the importance, over F with orthonormal columns.
 
@@ -39,7 +34,6 @@ def joint_eigenvectors(
     the slope of the concave root, so the objective never increases. Returns F, alpha and the
     objective after each iteration.
     """
-    w = np.ones(len(affinities)) if importance is None else importance
     alpha = w / len(affinities)
     objective: list[float] = []
     for iteration in range(1, max_iter + 1):
@@ -129,12 +123,9 @@ class AMGL(Baseline):
             column_ranges(data, p)
             affinities.append(neighbor_affinity([view], self.n_neighbors))
             report_progress("building graphs", p + 1, len(data.views))
+        importance = self._importance(data)
         F, alpha, objective = joint_eigenvectors(
-            affinities,
-            self.n_clusters,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            importance=self._importance(data),
+            affinities, self.n_clusters, importance, max_iter=self.max_iter, tol=self.tol
         )
         labels = self._kmeans_labels(F)
         return BaselineResult(labels, objective, alpha / alpha.sum(), F)

@@ -115,14 +115,10 @@ def signs(M: Array, dtype: DTypeLike) -> Array:
 
 
 def initial_codes(
-    kernels: Sequence[Array],
-    length: int,
-    rng: np.random.RandomState,
-    importance: Array | None = None,
+    kernels: Sequence[Array], length: int, rng: np.random.RandomState, importance: Array
 ) -> Array:
     """Signs of the principal components of the concatenated kernels (n, length)."""
-    w = np.ones(len(kernels)) if importance is None else importance
-    roots = np.sqrt(w).astype(kernels[0].dtype)
+    roots = np.sqrt(importance).astype(kernels[0].dtype)
     n = len(kernels[0])
     rows = np.sort(rng.choice(n, min(n, max(INIT_SAMPLES, length)), replace=False))
     sampled = [root * K[rows] for root, K in zip(roots, kernels, strict=True)]
@@ -180,21 +176,20 @@ def learn_codes(
     views: Sequence[KernelView],
     B: Array,
     C: Array,
+    w: Array,
     *,
     r: float,
     lambda_: float,
     max_iter: int,
-    importance: Array | None = None,
 ) -> tuple[Array, CodeClusters, Array, list[float]]:
     """Alternate between projections, codes, clusters of codes and view weights.
 
-    Codes are ``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``. A view of importance w counts like
-    w copies of it: it has the factor ``w (alpha_v / w)^r``.
+    Codes are ``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``. A view of importance `w` counts
+    like w copies of it: it has the factor ``w (alpha_v / w)^r``.
 
     `B` and `C` are initial codes and centers. Returns codes, their clusters, view weights and the
     objective after each iteration.
     """
-    w = np.ones(len(views)) if importance is None else importance
     weights = w / len(views)
     labels = np.argmax(code_similarity(B, C), axis=1)
     products = [times(view.K.T, B) for view in views]
@@ -360,13 +355,7 @@ class BMVC(Baseline):
         B = initial_codes(kernels, self.code_length_, code_rng, importance[wanted])
         C = B[code_rng.choice(len(data), self.n_clusters, replace=False)]
         B, learned, weights, objective = learn_codes(
-            views,
-            B,
-            C,
-            r=self.r,
-            lambda_=self.lambda_,
-            max_iter=self.max_iter,
-            importance=importance,
+            views, B, C, importance, r=self.r, lambda_=self.lambda_, max_iter=self.max_iter
         )
         clusters = learned
         for _ in range(self.n_init - 1):

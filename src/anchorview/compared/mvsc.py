@@ -46,16 +46,15 @@ def fused_vectors(
     weighting: str,
     max_iter: int,
     tol: float,
-    importance: Array | None = None,
+    w: Array,
 ) -> tuple[Array, Array, Array, list[float]]:
     """Alternate between singular vectors of ``sum_v alpha_v^r Z_v`` and the weights.
 
     With t_v of a view, ``alpha_v`` is proportional to ``t_v^{1 / (1 - r)}``, which minimizes
-    ``sum_v alpha_v^r t_v``. A view of importance w counts like w copies of it: it has the factor
+    ``sum_v alpha_v^r t_v``. A view of importance `w` counts like w copies of it: it has the factor
     ``w (alpha_v / w)^r``. Returns the vectors of samples and anchors without the first pair,
     alpha, and the objective after each iteration.
     """
-    w = np.ones(len(graphs)) if importance is None else importance
     alpha = w / len(graphs)
     objective: list[float] = []
     for done in range(1, max_iter + 1):

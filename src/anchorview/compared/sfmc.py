@@ -61,18 +61,17 @@ def anchor_neighbors(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_a
 
 
 def fused_graph(
-    graphs: Sequence[Matrix], n_clusters: int, max_iter: int, importance: Array | None = None
+    graphs: Sequence[Matrix], n_clusters: int, max_iter: int, w: Array
 ) -> tuple[StructuredGraph, Array, list[float]]:
     """Alternate between the structured graph P of ``sum_v alpha_v B_v`` and its weights.
 
     The weights minimize ``||P - sum_v alpha_v B_v||^2`` over the simplex, and are then multiplied
-    by the importance of the views and divided by their sum. Returns the graph, alpha and the
+    by the importance `w` of the views and divided by their sum. Returns the graph, alpha and the
     objective after each iteration.
     """
     gram = np.array([[np.sum(A.multiply(B)) for A in graphs] for B in graphs])
     # Equal graphs make it singular.
     gram += 1e-12 * np.trace(gram) * np.eye(len(graphs))
-    w = np.ones(len(graphs)) if importance is None else importance
     alpha = w / len(graphs)
     objective: list[float] = []
     for done in range(1, max_iter + 1):

@@ -29,11 +29,8 @@ def scaled_indicator(labels: Array, n_clusters: int) -> Array:
     return F
 
 
-def agreement_weights(
-    affinities: Sequence[Matrix], H: Array, F: Array, importance: Array | None = None
-) -> Array:
+def agreement_weights(affinities: Sequence[Matrix], H: Array, F: Array, w: Array) -> Array:
     """Weights proportional to ``max(tr(H'A_v F), 0)``, a unit vector; times the importance."""
-    w = np.ones(len(affinities)) if importance is None else importance
     agreement = np.array([np.sum(H * (A @ F)) for A in affinities])
     weights = np.maximum(agreement, 0) + EPS
     return np.asarray(w * weights / np.linalg.norm(np.sqrt(w) * weights))
@@ -61,11 +58,11 @@ def fuse_graphs(
     partitions: Sequence[Matrix],
     H: Array,
     labels: Array,
+    importance: Array,
     *,
     lambda_: float,
     max_iter: int,
     tol: float,
-    importance: Array | None = None,
 ) -> tuple[Array, Array, Array, Array, list[float]]:
     """Increase ``tr(H'A*F)``, ``A* = (1 - lambda) sum alpha_v A_v + lambda sum beta_v B_v``.
 
@@ -94,13 +91,11 @@ def fuse_graphs(
 
 
 def view_affinities(
-    data: MultiViewData, n_clusters: int, n_neighbors: int, importance: Array | None = None
+    data: MultiViewData, n_clusters: int, n_neighbors: int, importance: Array
 ) -> tuple[list[Matrix], list[Matrix]]:
     """A and B of each view, and finally of the concatenated views."""
-    views = min_max_scaled_views(data)
-    if importance is not None:
-        roots = np.sqrt(importance).astype(data.dtype)
-        views = tuple(X * root for X, root in zip(views, roots, strict=True))
+    roots = np.sqrt(importance).astype(data.dtype)
+    views = [X * root for X, root in zip(min_max_scaled_views(data), roots, strict=True)]
     groups = [*([view] for view in views), views]
     graphs: list[Matrix] = []
     partitions: list[Matrix] = []
@@ -195,16 +190,10 @@ class UOMVSC(Baseline):
         H = leading_eigenvectors((1 - lambda_) * graphs[-1] + lambda_ * partitions[-1], k)
         labels = self._kmeans_labels(H, normalize=True)
         H = H @ polar_factor(H.T @ scaled_indicator(labels, k))
+        # The concatenated views are one more.
+        weights = np.append(importance, 1.0)
         labels, H, alpha, beta, objective = fuse_graphs(
-            graphs,
-            partitions,
-            H,
-            labels,
-            lambda_=lambda_,
-            max_iter=max_iter,
-            tol=tol,
-            # The concatenated views are one more.
-            importance=np.append(importance, 1.0),
+            graphs, partitions, H, labels, weights, lambda_=lambda_, max_iter=max_iter, tol=tol
         )
         self.graph_weights_, self.partition_weights_ = alpha, beta
         weights = ((1 - lambda_) * alpha + lambda_ * beta)[:-1]
