@@ -83,6 +83,9 @@ class DrawnSamples:
         self._are_fitted = of_fit or X is None or not hasattr(model, "predict")
         labels = model.labels_ if self._are_fitted else model.predict(X)
         self.labels, self.clusters = cluster_codes(model, labels)
+        self.model_name = type(model).__name__
+        self.stores_confidence = hasattr(model, "confidence_")
+        """Whether confidence is an attribute of the model; otherwise it takes a pass over rows."""
         if self._are_fitted and not len(self.labels):
             raise ValueError(
                 "The model has no labels: the fit wrote them to a separate file, and the model "
@@ -93,11 +96,6 @@ class DrawnSamples:
                 f"X has {len(self.data)} samples, but {self.model_name} was fitted on "
                 f"{len(self.labels)}. Pass these, in the same order."
             )
-
-    @property
-    def model_name(self) -> str:
-        """Name of the estimator's class."""
-        return type(self.model).__name__
 
     @cached_property
     def data(self) -> MultiViewData | None:
@@ -155,11 +153,6 @@ class DrawnSamples:
         samples = doubtful(self.model, self.X, n_samples=len(self.labels)).set_index("sample")
         order = range(len(self.labels)) if self.sample_ids is None else self.sample_ids
         return samples["confidence"].reindex(pd.Index(np.asarray(order))).to_numpy()
-
-    @property
-    def stores_confidence(self) -> bool:
-        """Whether confidence is an attribute of the model; otherwise it takes a pass over rows."""
-        return hasattr(self.model, "confidence_")
 
     def aligned(self, values: Any, name: str) -> "pd.Series[Any]":
         """Values of the samples: a Series with ids is matched by id, all else by position.

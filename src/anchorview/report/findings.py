@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,23 @@ class CheckedFit(DrawnSamples):
             self.classes = np.where(known, classes.astype(str), UNKNOWN_CLASS)
             if scores is None:
                 self.scores = clustering_scores(self.classes[known], self.labels[known])
+        self.n_clusters = len(self.clusters)
+        self.cluster_names = [str(cluster) for cluster in self.clusters]
+        self.sizes = np.bincount(self.labels, minlength=self.n_clusters)
+        """Number of samples of each cluster."""
+        self.is_auto = hasattr(model, "candidates_")
+        """Whether the model selected its settings among candidates."""
+        levels = getattr(model, "levels_", None)
+        self.other_levels = [] if levels is None else levels.index[~levels["chosen"]].tolist()
+        """Numbers of clusters that are supported beside the chosen one."""
+        given = self.data
+        names = () if given is None else given.names
+        self.view_names = list(getattr(model, "view_names_in_", names))
+        """Names of the views; none if neither the model nor the user gives any."""
+        widths = () if given is None else given.n_features_per_view
+        self.n_features_per_view = list(getattr(model, "n_features_per_view_", widths))
+        self.has_coordinates = X is not None or stored_embedding(model) is not None
+        """Whether there is an embedding, or views, by which a map can be laid out."""
 
     def _values(self, values: Any, name: str) -> Array | None:
         """Values in the order of the fit, or None; a Series is matched by id."""
@@ -70,44 +87,6 @@ class CheckedFit(DrawnSamples):
         objects = values.astype(object) if isinstance(values, pd.Series) else values
         aligned = self.aligned(objects, name).astype(object)
         return aligned.where(aligned.notna(), None).to_numpy()
-
-    @property
-    def is_auto(self) -> bool:
-        """Whether the model selected its settings among candidates."""
-        return hasattr(self.model, "candidates_")
-
-    @property
-    def other_levels(self) -> Sequence[int]:
-        """Numbers of clusters that are supported beside the chosen one."""
-        levels = getattr(self.model, "levels_", None)
-        return [] if levels is None else levels.index[~levels["chosen"]].tolist()
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return len(self.clusters)
-
-    @property
-    def cluster_names(self) -> Sequence[str]:
-        """Names of the clusters, by default their numbers."""
-        return [str(cluster) for cluster in self.clusters]
-
-    @property
-    def view_names(self) -> Sequence[str]:
-        """Names of the views; none if neither the model nor the user gives any."""
-        given = () if self.data is None else self.data.names
-        return list(getattr(self.model, "view_names_in_", given))
-
-    @property
-    def n_features_per_view(self) -> Sequence[int]:
-        """Number of features of each view."""
-        given = () if self.data is None else self.data.n_features_per_view
-        return list(getattr(self.model, "n_features_per_view_", given))
-
-    @property
-    def has_coordinates(self) -> bool:
-        """Whether there is an embedding, or views, by which a map can be laid out."""
-        return self.X is not None or stored_embedding(self.model) is not None
 
     @property
     def coordinates_name(self) -> str:
@@ -122,11 +101,6 @@ class CheckedFit(DrawnSamples):
     def normalizes_coordinates(self) -> bool:
         """Whether the rows of `embedding` are to be scaled to unit length."""
         return stored_embedding(self.model) is not None and normalizes_embedding(self.model)
-
-    @cached_property
-    def sizes(self) -> Array:
-        """Number of samples of each cluster."""
-        return np.bincount(self.labels, minlength=self.n_clusters)
 
 
 N_REPRESENTATIVES = 3

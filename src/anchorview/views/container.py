@@ -26,7 +26,7 @@ from anchorview.views.matrix_checks import (
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
 from anchorview.views.sample_design import sample_design, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
-from anchorview.views.table_columns import TableView
+from anchorview.views.table_columns import TableView, describe_kinds
 
 TINY = {"float64": 2.0**-500, "float32": 2.0**-120}
 """Values below this have squares, or in single precision reciprocals, that are not numbers of their
@@ -163,7 +163,9 @@ class MultiViewData(RowSource):
             observed = int(self._has(p).sum())
             some = "" if observed == len(self) else f" of {observed} samples"
             view = self.views[p]
-            features = view.description if isinstance(view, TableView) else f"{width} features"
+            features = (
+                describe_kinds(view.kinds) if isinstance(view, TableView) else f"{width} features"
+            )
             parts.append(f"{name}: {features}{some}")
         return f"MultiViewData({len(self)} samples, {', '.join(parts)})"
 

@@ -35,9 +35,6 @@ class SampleDesign:
     covariates_named: bool = False
     """Whether covariates have the names of columns; others are matched by position."""
 
-    def __len__(self) -> int:
-        return len(self.codes)
-
     def __getitem__(self, rows: Any) -> "SampleDesign":
         """Return the batches and covariates of some samples."""
         return replace(self, codes=self.codes[rows], covariates=self.covariates[rows])

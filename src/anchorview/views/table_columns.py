@@ -149,11 +149,6 @@ class TableView:
                 )
         return np.asarray(~self.frame.isna().to_numpy().all(axis=1))
 
-    @property
-    def description(self) -> str:
-        """How many columns of each kind there are."""
-        return describe_kinds(self.kinds)
-
     @staticmethod
     def stacked(parts: "Sequence[TableView]") -> "TableView":
         """Rows of several tables with the same columns."""
