@@ -37,18 +37,6 @@ def npy(folder, array=NUMBERS):
     return open_npy(folder / "a.npy")
 
 
-def fortran(folder, array=NUMBERS):
-    return npy(folder, np.asfortranarray(array))
-
-
-def big_endian(folder, save=npy):
-    return save(folder, NUMBERS.astype(">f4"))
-
-
-def big_endian_fortran(folder):
-    return big_endian(folder, fortran)
-
-
 def mapped(folder):
     NUMBERS.tofile(folder / "a.bin")
     return from_memmap(np.memmap(folder / "a.bin", np.float32, "r", shape=NUMBERS.shape))
@@ -58,10 +46,6 @@ def hdf5(folder, **options):
     with h5py.File(folder / "a.h5", "w") as file:
         file.create_dataset("group/x", data=NUMBERS, **options)
     return open_hdf5(folder / "a.h5", ReadOptions()).views["group/x"]
-
-
-def chunked_hdf5(folder):
-    return hdf5(folder, chunks=(8, 2), compression="gzip")
 
 
 def transposed_hdf5(folder):
@@ -77,23 +61,30 @@ def zarr_store(folder, zarr_format=3):
     return open_zarr(folder / "a.zarr", ReadOptions()).views["x"]
 
 
-def zarr_store_2(folder):
-    return zarr_store(folder, zarr_format=2)
-
-
 def parquet(folder, rows=8):
     frame = pd.DataFrame(NUMBERS, columns=list("abcde"), index=[f"s{i}" for i in range(N)])
     frame.to_parquet(folder / "a.parquet", row_group_size=rows)
     return parquet_view(folder / "a.parquet", ReadOptions(), "")
 
 
-SAVERS = [
-    *(npy, fortran, big_endian, big_endian_fortran, mapped, hdf5, chunked_hdf5, transposed_hdf5),
-    *(zarr_store, zarr_store_2, parquet),
-]
+fortran = partial(npy, array=np.asfortranarray(NUMBERS))
+chunked_hdf5 = partial(hdf5, chunks=(8, 2), compression="gzip")
+SAVERS = {
+    "npy": npy,
+    "fortran": fortran,
+    "big endian": partial(npy, array=NUMBERS.astype(">f4")),
+    "big endian, fortran": partial(npy, array=np.asfortranarray(NUMBERS.astype(">f4"))),
+    "mapped": mapped,
+    "hdf5": hdf5,
+    "chunked hdf5": chunked_hdf5,
+    "transposed hdf5": transposed_hdf5,
+    "zarr": zarr_store,
+    "zarr 2": partial(zarr_store, zarr_format=2),
+    "parquet": parquet,
+}
 
 
-@pytest.fixture(params=SAVERS, ids=lambda save: save.__name__)
+@pytest.fixture(params=SAVERS.values(), ids=SAVERS)
 def view(request, tmp_path):
     return request.param(tmp_path)
 
@@ -129,7 +120,7 @@ def test_other_indices_are_refused(view, rows):
             read(rows)
 
 
-@pytest.mark.parametrize("save", SAVERS, ids=lambda save: save.__name__)
+@pytest.mark.parametrize("save", SAVERS.values(), ids=SAVERS)
 def test_small_pickles_with_absolute_paths(save, tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     (tmp_path / "link").symlink_to("data")

@@ -2,6 +2,7 @@
 
 import warnings
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,18 +73,14 @@ def test_columns_named_like_labels(name):
         MultiViewData(frames(f=np.ones(N), **{name: values}))
 
 
-@pytest.mark.parametrize("read", [read_views, open_views])
-def test_tables_in_files(tmp_path, read):
+@pytest.mark.parametrize("form", ["read", "opened", "dask"])
+def test_tables_in_files_and_in_dask(tmp_path, form):
     views = frames(f=np.ones(N), target=np.repeat([0, 1, 2], N // 3))
-    for name, view in views.items():
-        view.rename(index="s{}".format, columns=str).to_parquet(tmp_path / f"{name}.parquet")
+    if form == "dask":
+        X = {name: dd.from_pandas(view, npartitions=2) for name, view in views.items()}
+    else:
+        for name, view in views.items():
+            view.rename(index="s{}".format, columns=str).to_parquet(tmp_path / f"{name}.parquet")
+        X = (read_views if form == "read" else open_views)(tmp_path)
     with pytest.warns(UserWarning, match=r"view 1 \('b'\): column 'target' is named like class"):
-        DALMC(3, random_state=0).fit(read(tmp_path))
-
-
-def test_frames_in_dask():
-    dataframe = pytest.importorskip("dask.dataframe")
-    views = frames(f=np.ones(N), label=np.repeat([0, 1, 2], N // 3))
-    lazy = {name: dataframe.from_pandas(view, npartitions=2) for name, view in views.items()}
-    with pytest.warns(UserWarning, match=r"view 1 \('b'\): column 'label' is named like class"):
-        DALMC(3, random_state=0).fit(lazy)
+        DALMC(3, random_state=0).fit(X)
