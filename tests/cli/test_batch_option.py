@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import DALMC, load
 from helpers.batches import planted_batches
 from helpers.command_line import error_of, output_of
+from helpers.view_files import write_view_tables
 
 FIT = ("-k", 3, "--method", "dalmc")
 
@@ -20,12 +21,8 @@ def planted():
 @pytest.fixture
 def tables(planted, tmp_path):
     """Folder of CSV files with sample ids."""
-    folder = tmp_path / "tables"
-    folder.mkdir()
-    for name, view in planted[0].items():
-        frame = pd.DataFrame(view, index=pd.Index([f"s{i}" for i in range(120)], name="id"))
-        frame.add_prefix("f").to_csv(folder / f"{name}.csv")
-    return folder
+    write_view_tables(tmp_path / "tables", planted[0])
+    return tmp_path / "tables"
 
 
 def test_batches_are_matched_by_id_and_kept_by_the_model(tables, planted, tmp_path):

@@ -12,20 +12,17 @@ from anchorview.cli import loading
 from anchorview.inspection import cluster_markers, cluster_summary
 from anchorview.sources import disk_source
 from helpers.command_line import error_of, output_of, run
+from helpers.view_files import write_view_tables
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     """Folder of Parquet files with sample ids and feature names, some samples lacking a view."""
     folder = tmp_path_factory.mktemp("tables") / "views"
-    folder.mkdir()
     views, _ = make_multiview(
         150, n_clusters=3, n_features=(8, 12), separation=5, missing=0.1, random_state=0
     )
-    ids = pd.Index([f"s{i:03d}" for i in range(150)], name="id")
-    for name, view in views.items():
-        columns = [f"gene {j}" for j in range(view.shape[1])]
-        pd.DataFrame(view, ids, columns).to_parquet(folder / f"{name}.parquet")
+    write_view_tables(folder, views, "parquet", sample="s{:03d}")
     return folder
 
 

@@ -17,6 +17,7 @@ from anchorview.sources import disk_source
 from anchorview.sources.dask import connection
 from anchorview.views.stored_view import StoredView
 from helpers.command_line import error_of, output_of, read_confident_labels, read_labels, run
+from helpers.view_files import write_view_tables
 
 N = 2000
 LIMIT = ("--method", "dalmc", "--memory-limit", "400kB")
@@ -170,16 +171,8 @@ def test_large_data_are_described_without_reading_them(folder, monkeypatch):
     ]
 
 
-# Conversion
-
-
 def test_labels_of_tables_on_disk_have_sample_ids(tmp_path, views_and_y):
-    pytest.importorskip("pyarrow")
     tables, out = tmp_path / "tables", tmp_path / "labels.csv"
-    tables.mkdir()
-    ids = pd.Index([f"s{i}" for i in range(N)], name="id")
-    for name, view in views_and_y[0].items():
-        frame = pd.DataFrame(view, index=ids, columns=[f"f{i}" for i in range(view.shape[1])])
-        frame.to_parquet(tables / f"{name}.parquet", row_group_size=100)
+    ids = write_view_tables(tables, views_and_y[0], "parquet", row_group_size=100)
     output_of("fit", tables, "-k", 4, *LIMIT, "--out", out)
     assert list(pd.read_csv(out)["sample"]) == list(ids)

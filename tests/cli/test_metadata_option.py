@@ -9,6 +9,7 @@ from PIL import Image
 
 from anchorview import make_multiview
 from helpers.command_line import error_of, output_of
+from helpers.view_files import write_view_tables
 
 N = 60
 FIT = ("-k", 3, "--method", "dalmc")
@@ -18,10 +19,7 @@ FIT = ("-k", 3, "--method", "dalmc")
 def tables(tmp_path):
     """Folder of CSV files with sample ids, beside a table of other variables in another order."""
     views, y = make_multiview(N, n_clusters=3, n_features=(4, 5), separation=8, random_state=0)
-    ids = pd.Index([f"{i:03d}" for i in range(N)], name="id")
-    (tmp_path / "views").mkdir()
-    for name, view in views.items():
-        pd.DataFrame(view, ids).add_prefix("f").to_csv(tmp_path / "views" / f"{name}.csv")
+    ids = write_view_tables(tmp_path / "views", views, sample="{:03d}")
     Image.fromarray(np.full((4, 4, 3), 200, np.uint8)).save(tmp_path / "a.png")
     known = pd.DataFrame({"stage": np.array(list("abc"))[y], "noise": np.arange(N) % 7}, ids)
     known["note"] = [f"text of {i}" for i in ids]

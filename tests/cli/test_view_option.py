@@ -12,6 +12,7 @@ from anchorview.cli import loading
 from helpers.cells import N_CELLS, cells
 from helpers.command_line import error_of, output_of, read_labels, run
 from helpers.data import clustered_views
+from helpers.view_files import write_view_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b")
 
@@ -68,11 +69,7 @@ def test_views_of_an_h5ad_file(tmp_path):
 
 def test_tables_that_are_no_views_are_left_out(tmp_path):
     folder, saved, out = tmp_path / "tables", tmp_path / "m.anchorview", tmp_path / "labels.csv"
-    folder.mkdir()
-    views, _ = clustered_views(60, 3)
-    ids = pd.Index([f"s{row}" for row in range(60)], name="id")
-    for name, view in views.items():
-        pd.DataFrame(view, ids).to_csv(folder / f"{name}.csv")
+    ids = write_view_tables(folder, clustered_views(60, 3)[0])
     pd.DataFrame({"sex": ["m", "f"] * 30}, ids).to_csv(folder / "metadata.csv")
     message = error_of("convert", folder, tmp_path / "none")
     assert "metadata.csv: column 'sex' is a text, not numeric" in message

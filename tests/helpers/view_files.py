@@ -60,6 +60,16 @@ def write_tables(folder, **files):
     return folder
 
 
+def write_view_tables(folder, views, suffix="csv", sample="s{}", **options):
+    """Write a table per view, with sample ids and features f0, f1, ...; return the ids."""
+    folder.mkdir(exist_ok=True)
+    for name, view in views.items():
+        ids = pd.Index(map(sample.format, range(len(view))), name="id")
+        table = pd.DataFrame(view, ids).add_prefix("f")
+        getattr(table, f"to_{suffix}")(folder / f"{name}.{suffix}", **options)
+    return ids
+
+
 def frame(array, ids):
     return pd.DataFrame(array, index=ids, columns=[f"f{j}" for j in range(array.shape[1])])
 

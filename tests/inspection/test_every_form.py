@@ -6,13 +6,9 @@ import dask
 import pandas as pd
 import pytest
 
-from anchorview import DALMC, AutoDALMC, inspection, load
-from anchorview.compared import OPMC
+from anchorview import inspection, load
 from anchorview.estimators import explanation
 from helpers.dask_problems import in_dask, stored
-from helpers.data import clustered_views
-
-N, K = 150, 4
 
 FUNCTIONS = {
     "summary": inspection.cluster_summary,
@@ -23,14 +19,6 @@ FUNCTIONS = {
     "contributions": inspection.view_contributions,
     "contributions by cluster": partial(inspection.view_contributions, by="cluster"),
 }
-
-
-@pytest.fixture(scope="module", params=["dalmc", "auto", "baseline"])
-def fitted(request):
-    missing = 0.0 if request.param == "baseline" else 0.2
-    views, _ = clustered_views(N, K, separation=2.5, missing=missing)
-    models = {"dalmc": DALMC(K), "auto": AutoDALMC(K, budget="fast"), "baseline": OPMC(K)}
-    return models[request.param].set_params(random_state=0).fit(views), views
 
 
 @pytest.mark.usefixtures("many_parts")

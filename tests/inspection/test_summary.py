@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import DALMC, AutoDALMC
 from anchorview.compared import OPMC
 from anchorview.inspection import (
     cluster_markers,
@@ -13,22 +12,13 @@ from anchorview.inspection import (
     representatives,
     view_contributions,
 )
-from helpers.data import clustered_views, distances_in_embedding, distances_in_views
+from helpers.data import distances_in_embedding, distances_in_views
 
 N, K = 150, 4
 
 
-@pytest.fixture(scope="module", params=["dalmc", "auto", "baseline"])
-def fitted(request):
-    kind = request.param
-    missing = 0.0 if kind == "baseline" else 0.2
-    views, _ = clustered_views(N, K, separation=2.5, missing=missing)
-    model = {"dalmc": DALMC(K), "auto": AutoDALMC(K, budget="fast"), "baseline": OPMC(K)}[kind]
-    return kind, model.set_params(random_state=0).fit(views), views
-
-
 def test_columns_equal_those_of_the_other_functions(fitted):
-    kind, model, views = fitted
+    model, views = fitted
     found = cluster_summary(model, views, n_features=4, n_medoids=2)
     pd.testing.assert_frame_equal(model.summary(views, n_features=4, n_medoids=2), found)
     assert found.index.name == "cluster"
@@ -44,14 +34,14 @@ def test_columns_equal_those_of_the_other_functions(fitted):
     assert found["features"].tolist() == names.tolist()
     shares = found[[f"view:{name}" for name in views]]
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    if kind != "baseline":
+    if not isinstance(model, OPMC):
         by_cluster = view_contributions(model, views, by="cluster").clip(lower=0)
         np.testing.assert_allclose(shares, by_cluster.div(by_cluster.sum(axis=1), axis=0))
 
 
 def test_separation_equals_a_direct_computation(fitted):
-    kind, model, views = fitted
-    if kind == "baseline":
+    model, views = fitted
+    if isinstance(model, OPMC):
         distances = distances_in_views(model.labels_, views)
     else:
         distances = distances_in_embedding(model)
@@ -67,8 +57,8 @@ def test_separation_equals_a_direct_computation(fitted):
 
 
 def test_clusters_without_samples(fitted):
-    kind, model, views = fitted
-    if kind == "baseline":
+    model, views = fitted
+    if isinstance(model, OPMC):
         pytest.skip("its clusters are those of the samples")
     rows = np.flatnonzero(model.labels_ != 2)
     found = cluster_summary(model, {name: view[rows] for name, view in views.items()})

@@ -340,12 +340,6 @@ class TestConsensus:
         _, outvoted = find_consensus(partitions, 4, equal_weights(partitions), [wrong])
         assert adjusted_rand_score(wrong, outvoted) == 1
 
-    def test_one_family(self):
-        partitions = random_partitions(1, n=400)
-        _, labels = consensus_of(partitions, 4, ["a"] * 5)
-        agreement = agreement_matrix(np.vstack([partitions, labels]), 4)
-        assert agreement[-1, :-1].mean() > cross_agreement(agreement[:-1, :-1], keys("aaaaa")).max()
-
     def test_labels_without_samples_vote_for_no_cluster(self):
         partitions = np.array([[0, 0, 0, 2, 2, 2], [1, 1, 1, 0, 0, 0]])
         rule, labels = find_consensus(partitions, 3, np.array([0.5, 0.5]), [partitions[0]])

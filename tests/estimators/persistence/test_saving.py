@@ -109,16 +109,6 @@ def test_partial_fit(tmp_path):
         loaded.partial_fit(views)
 
 
-@pytest.mark.parametrize("model", [DALMC(3), AutoDALMC([2, 3, 4], budget="fast")], ids=str)
-def test_results_in_files_are_not_saved(tmp_path, model):
-    views = listed_views()
-    model.set_params(random_state=0).fit(views, out=tmp_path / "results")
-    model.save(tmp_path / "m")
-    loaded = load(tmp_path / "m")
-    assert (len(loaded.labels_), len(loaded.embedding_)) == (0, 0)
-    assert same(loaded.predict(views), np.array(model.labels_))
-
-
 AUTO_CASES = {
     "all candidates": (listed_views, 3, "default"),
     "few candidates": (listed_views, 3, "fast"),
