@@ -72,9 +72,8 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self._reset()
-        self._add(X)
-        return self
+        self.n_samples_seen_ = 0
+        return self._add(X)
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
         """Fit to further samples of a view, as if all had been given at once.
@@ -89,10 +88,8 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        if not hasattr(self, "n_samples_seen_"):
-            self._reset()
-        self._add(X)
-        return self
+        self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0)
+        return self._add(X)
 
     def merge(self, other: Self) -> Self:
         """Add the samples that another transformer with the same parameters was fitted to.
@@ -108,10 +105,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         self._merge(vars(other))
         return self
 
-    def _reset(self) -> None:
-        self.n_samples_seen_ = 0
-
-    def _add(self, X: Any) -> None:
+    def _add(self, X: Any) -> Self:
         self._validate_params()
         is_first = self.n_samples_seen_ == 0
         learned = self._learned(X, is_first)
@@ -119,6 +113,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
             self.__dict__.update(learned)
         else:
             self._merge(learned)
+        return self
 
     def _merge(self, learned: Mapping[str, Any]) -> None:
         for name in ("n_samples_seen_", *self.summed):

@@ -273,12 +273,6 @@ class ScaledBlock:
         self.shape = block.size, self.ends[-1]
         self.dtype = data.dtype
 
-    @property
-    def stays_sparse(self) -> bool:
-        """Whether the scaled rows of all views are sparse."""
-        pairs = zip(self.views, self.scalings, strict=True)
-        return all(sparse.issparse(view) and scaling.keeps_zeros for view, scaling in pairs)
-
     def toarray(self, out: Array | None = None) -> Array:
         """All scaled rows, in `out` if it is given."""
         out = np.empty(self.shape, self.dtype) if out is None else out
@@ -289,8 +283,8 @@ class ScaledBlock:
 
     def gram(self) -> Array:
         """Products of all pairs of columns, in the precision of the rows."""
-        if self.stays_sparse:
-            pairs = zip(self.views, self.scalings, strict=True)
+        pairs = list(zip(self.views, self.scalings, strict=True))
+        if all(sparse.issparse(view) and scaling.keeps_zeros for view, scaling in pairs):
             parts = [view[self.block.rows] * (1 / scaling.norm) for view, scaling in pairs]
             few = sparse.csr_array(sparse.hstack(parts, format="csr", dtype=self.dtype))
             return np.asarray((few.T @ few).toarray())

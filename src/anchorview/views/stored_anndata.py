@@ -27,7 +27,7 @@ MATRIX_ENCODINGS = ("array", "csr_matrix", "csc_matrix")
 
 
 def _open(path: Path) -> Any:
-    return optional_import("h5py", "Files of AnnData and MuData", "mudata").File(path, "r")
+    return optional_import("h5py", "HDF5 files", "hdf5").File(path, "r")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +35,21 @@ class StoredMatrix(StoredView):
     """A 2-D dataset, or a group with the datasets of a CSR matrix, whose rows are samples."""
 
     key: str
+    in_columns: bool = False
+    """Whether samples are the columns of the dataset instead."""
+
+    @property
+    def T(self) -> "StoredMatrix":
+        """The view with samples and features exchanged."""
+        with _open(self.path) as file:
+            return view_of_dataset(file[self.key], not self.in_columns)
 
     def _read(self, start: int, stop: int) -> Any:
         # Opened for each read: an open file can neither be pickled nor survive a fork.
         with _open(self.path) as file:
             node = file[self.key]
             if not self.is_sparse:
-                return node[start:stop]
+                return node[:, start:stop].T if self.in_columns else node[start:stop]
             bounds = np.asarray(node["indptr"][start : stop + 1], dtype=np.int64)
             entries = slice(int(bounds[0]), int(bounds[-1]))
             data = np.asarray(node["data"][entries], dtype=self.dtype)
@@ -142,9 +150,15 @@ def open_matrix(node: Any) -> Any:
         return canonical_csr(sparse.csc_array(parts, shape=(n, d)))
     if not hasattr(node, "shape") or len(node.shape) != 2:
         raise ValueError(f"{node.name!r} is no matrix that can be read ({kind})")
-    step = node.chunks[0] if node.chunks else 1
-    dtype = node.dtype.newbyteorder("=")
-    return StoredMatrix(path, node.shape, dtype, node.name, row_step=step)
+    return view_of_dataset(node)
+
+
+def view_of_dataset(node: Any, in_columns: bool = False) -> StoredMatrix:
+    """View of an open 2-D dataset, with samples as its rows or its columns."""
+    shape = node.shape[::-1] if in_columns else node.shape
+    step = node.chunks[in_columns] if node.chunks else 1
+    dtype, path = node.dtype.newbyteorder("="), Path(node.file.filename)
+    return StoredMatrix(path, shape, dtype, node.name, in_columns, row_step=step)
 
 
 def _read_elem(node: Any) -> Any:

@@ -89,11 +89,9 @@ class TableView:
             _column_kind(frame.iloc[:, j], view) for j in range(frame.shape[1])
         )
         """What each column is: number, boolean, category, text or date."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return self.frame.shape
+        self.shape = frame.shape
+        self.is_numeric = set(self.kinds) <= NUMERIC
+        """Whether all columns are numbers, some of which may be missing."""
 
     @property
     def nbytes(self) -> int:
@@ -107,11 +105,6 @@ class TableView:
             kinds = tuple(self.kinds[j] for j in columns.tolist())
             return TableView(self.frame.iloc[:, columns], self._view, kinds)
         return TableView(self.frame.iloc[key], self._view, self.kinds)
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether all columns are numbers, some of which may be missing."""
-        return set(self.kinds) <= NUMERIC
 
     def toarray(self) -> Array:
         """Values of a table of numbers; of others, numbers and days of dates, and NaN elsewhere."""

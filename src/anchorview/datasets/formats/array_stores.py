@@ -30,7 +30,7 @@ from anchorview.views.anndata_matrices import (
     chosen_matrix,
     parse_selection,
 )
-from anchorview.views.stored_anndata import StoredCells, modality_names, read_table
+from anchorview.views.stored_anndata import StoredCells, modality_names, read_table, view_of_dataset
 from anchorview.views.stored_view import StoredView, Target, View, ViewFile
 
 ZARR_METADATA = ("zarr.json", ".zgroup", ".zattrs")
@@ -44,34 +44,6 @@ MIN_COLLECTION = 4096
 
 def _h5py() -> Any:
     return optional_import("h5py", "HDF5 files", "hdf5")
-
-
-@dataclass(frozen=True, eq=False)
-class Hdf5View(StoredView):
-    """A dataset in an HDF5 file, with samples as its rows or its columns."""
-
-    key: str
-    in_columns: bool
-
-    @property
-    def T(self) -> "Hdf5View":
-        """The view with samples and features exchanged."""
-        with _h5py().File(self.path, "r") as file:
-            return view_of_dataset(self.path, file[self.key], not self.in_columns)
-
-    def _read(self, start: int, stop: int) -> Array:
-        # Opened for each read: an open file can neither be pickled nor survive a fork.
-        with _h5py().File(self.path, "r") as file:
-            node = file[self.key]
-            return node[:, start:stop].T if self.in_columns else node[start:stop]
-
-
-def view_of_dataset(path: Path, node: Any, in_columns: bool = False) -> Hdf5View:
-    """Return the view of an open 2-D numeric dataset."""
-    shape = node.shape[::-1] if in_columns else node.shape
-    step = node.chunks[in_columns] if node.chunks else 1
-    dtype = node.dtype.newbyteorder("=")
-    return Hdf5View(path, shape, dtype, node.name, in_columns, row_step=step)
 
 
 def _read_dataset(node: Any) -> Array:
@@ -165,7 +137,7 @@ def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
             node = file[name]
             # A dataset may be empty in the sense that it has no shape at all.
             if isinstance(node, h5py.Dataset) and node.shape is not None:
-                read, open_view = partial(_read_dataset, node), partial(view_of_dataset, path, node)
+                read, open_view = partial(_read_dataset, node), partial(view_of_dataset, node)
                 arrays[name] = stored_variable(name, node, options.labels, read, open_view)
     return views_among(arrays, path, options.labels)
 

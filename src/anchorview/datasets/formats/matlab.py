@@ -31,11 +31,8 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
     views_among,
 )
-from anchorview.datasets.formats.array_stores import (
-    require_no_links,
-    require_sound_strings,
-    view_of_dataset,
-)
+from anchorview.datasets.formats.array_stores import require_no_links, require_sound_strings
+from anchorview.views.stored_anndata import view_of_dataset
 from anchorview.views.stored_view import ViewFile
 
 #: Types in which numbers are stored, by the type number of the element.
@@ -196,7 +193,7 @@ def open_matlab73(path: Path, options: ReadOptions) -> ViewFile:
         # "#refs#" and "#subsystem#" are MATLAB's storage, not variables.
         for name in (name for name in file if not name.startswith("#")):
             is_label = is_label_name(name, options.labels)
-            on_disk = partial(view_of_dataset, path, in_columns=True)
+            on_disk = partial(view_of_dataset, in_columns=True)
             convert, node = (_in_memory if is_label else on_disk), file[name]
             if isinstance(node, h5py.Dataset) and h5py.check_ref_dtype(node.dtype):
                 cells = (file[reference] for reference in _read_node(node).ravel())
