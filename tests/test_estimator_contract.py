@@ -22,11 +22,12 @@ from threadpoolctl import threadpool_limits
 
 from anchorview import MultiViewData, load
 from anchorview._utils import threads
-from anchorview.datasets import convert, open_views, read_views
+from anchorview.datasets import open_views, read_views
 from anchorview.estimators.methods import REGISTRY, method_class
 from anchorview.views import row_source
 from helpers.data import clustered_views
 from helpers.installed import require_installed
+from helpers.view_files import converted_files, csv_files
 
 N, K, WIDTHS = 60, 3, (10, 8, 6)
 METHODS = [method.name for method in REGISTRY]
@@ -104,12 +105,6 @@ def annotated(tables, _):
 def npz_file(tables, folder):
     np.savez(folder / "views.npz", **arrays(tables, folder))
     return read_views(folder / "views.npz")
-
-
-def csv_files(tables, folder):
-    for name, table in tables.items():
-        table.to_csv(folder / f"{name}.csv", index_label="id", float_format="%.17g")
-    return read_views(folder)
 
 
 def npy_files(tables, folder):
@@ -375,12 +370,6 @@ def test_predict_and_saved_models_give_the_labels_of_the_fit(name, form, tmp_pat
                 np.concatenate(each.feature_names_per_view_),
                 np.concatenate([table.columns for table in tables().values()]),
             )
-
-
-def converted_files(tables, folder):
-    (folder / "tables").mkdir()
-    csv_files(tables, folder / "tables")
-    return open_views(convert(folder / "tables", folder / "arrays"))
 
 
 def converted_files_in_memory(tables, folder):

@@ -1,6 +1,5 @@
 """Memory limits: their syntax, and that a fit stays within them."""
 
-import os
 import subprocess
 import sys
 from unittest.mock import patch
@@ -14,6 +13,7 @@ from anchorview import DALMC
 from anchorview._utils import memory
 from anchorview._utils.memory import address_space, available_memory, free_memory, memory_budget
 from anchorview.datasets.formats.npy import NpyView, open_npy
+from helpers.command_line import printed_by
 
 FACTORS = {"": 1, "B": 1, "K": 1e3, "kB": 1e3, "MB": 1e6, "gb": 1e9, "G": 1e9, "TB": 1e12}
 FACTORS |= {"KiB": 2**10, "MiB": 2**20, "Gi": 2**30, "tib": 2**40}
@@ -126,7 +126,7 @@ def test_memory_is_assumed_where_the_system_does_not_state_it(
 def counting_view(tmp_path):
     """A view on disk of 5,000 x 40 float64 values whose reads are counted."""
     np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((5000, 40)))
-    with patch.object(NpyView, "_read", autospec=True, side_effect=NpyView._read):
+    with patch.object(NpyView, "_read_into", autospec=True, side_effect=NpyView._read_into):
         yield open_npy(tmp_path / "x.npy")
 
 
@@ -141,12 +141,12 @@ def counting_view(tmp_path):
 def test_too_low_or_invalid_limits_raise_before_reading(counting_view, limit, error, message):
     with pytest.raises(error, match=message):
         DALMC(3, memory_limit=limit).fit([counting_view])
-    assert NpyView._read.call_count == 0
+    assert NpyView._read_into.call_count == 0
 
 
 def test_a_limit_just_large_enough_is_accepted(counting_view):
     model = DALMC(3, memory_limit="300kB", random_state=0).fit([counting_view])
-    assert NpyView._read.call_count > 40
+    assert NpyView._read_into.call_count > 40
     assert model.labels_.shape == (5000,)
 
 
@@ -197,15 +197,7 @@ def test_a_fit_stays_within_its_limit(tmp_path):
         for _ in range(n // len(block)):
             stream.write(block.tobytes())
 
-    arguments = [tmp_path / "x.npy", tmp_path / "small.npy", tmp_path / "out", limit]
-    run = subprocess.run(
-        [sys.executable, "-c", FIT, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert run.returncode == 0, run.stderr
-    in_parts, whole = map(int, run.stdout.split())
+    paths = tmp_path / "x.npy", tmp_path / "small.npy", tmp_path / "out"
+    in_parts, whole = map(int, printed_by(FIT, *paths, limit).split())
     assert in_parts < limit
     assert whole > 2.5 * limit

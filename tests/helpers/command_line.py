@@ -67,6 +67,19 @@ def command(*arguments: object, script: str = MAIN) -> list[str]:
     return [sys.executable, "-c", script, *map(str, arguments)]
 
 
+def printed_by(program: str, *arguments: object) -> str:
+    """What a program prints in a process of its own, with one thread."""
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command(*arguments, script=program),
+        capture_output=True,
+        text=True,
+        env=os.environ | one_thread,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def pausing_script(stages: tuple[str, ...], pause: str = PAUSE) -> str:
     """Program that pauses whenever it reports progress of one of the stages."""
     return f"""

@@ -7,7 +7,7 @@ import pytest
 import zarr
 from scipy import io, sparse
 
-from anchorview.datasets import DataFileError, read_views
+from anchorview.datasets import DataFileError, convert, open_views, read_views
 
 RNG = np.random.default_rng(1)
 TALL = RNG.integers(0, 9, size=(12, 5)).astype(np.uint8)
@@ -68,6 +68,20 @@ def write_view_tables(folder, views, suffix="csv", sample="s{}", **options):
         table = pd.DataFrame(view, ids).add_prefix("f")
         getattr(table, f"to_{suffix}")(folder / f"{name}.{suffix}", **options)
     return ids
+
+
+def csv_files(frames, folder):
+    """The frames as they are read from CSV files, which have all digits."""
+    for name, table in frames.items():
+        table.to_csv(folder / f"{name}.csv", index_label="id", float_format="%.17g")
+    return read_views(folder)
+
+
+def converted_files(frames, folder):
+    """The frames as they are opened after a conversion of CSV files."""
+    (folder / "tables").mkdir()
+    csv_files(frames, folder / "tables")
+    return open_views(convert(folder / "tables", folder / "arrays"))
 
 
 def frame(array, ids):

@@ -16,7 +16,7 @@ from anchorview.compared import BMVC
 from anchorview.sources import disk_source
 from anchorview.views import row_source
 from helpers.data import folder_contents
-from helpers.view_files import write_npy_folder
+from helpers.view_files import write_npy_folder, write_view_tables
 
 N, K = 1500, 4
 CHUNK = 100
@@ -66,11 +66,7 @@ def write_zarr(path, views, y):
 
 
 def write_parquet(path, views, y):
-    path.mkdir()
-    ids = pd.Index([f"s{i}" for i in range(N)], name="id")
-    for name, view in views.items():
-        frame = pd.DataFrame(view, index=ids).add_prefix("f")
-        frame.to_parquet(path / f"{name}.parquet", row_group_size=CHUNK)
+    ids = write_view_tables(path, views, "parquet", row_group_size=CHUNK)
     pd.DataFrame({"y": y}, index=ids).to_parquet(path / "labels.parquet")
     return path
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview, open_views, read_views
+from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview.compared import OPMC
-from anchorview.datasets import convert
 from anchorview.inspection import (
     associate,
     cluster_markers,
@@ -32,6 +31,7 @@ from anchorview.inspection import (
     view_contributions,
 )
 from helpers.dask_problems import stored
+from helpers.view_files import converted_files, csv_files
 
 N = 40
 SHARED = "share only .* sample ids"
@@ -47,19 +47,6 @@ def framed(views, ids):
         name: pd.DataFrame(view, list(of_view), [f"{name}{j}" for j in range(view.shape[1])])
         for (name, view), of_view in zip(views.items(), ids, strict=True)
     }
-
-
-def csv_files(frames, folder):
-    for name, frame in frames.items():
-        frame.to_csv(folder / f"{name}.csv", index_label="id", float_format="%.17g")
-    return read_views(folder)
-
-
-def converted_files(frames, folder):
-    (folder / "tables").mkdir()
-    csv_files(frames, folder / "tables")
-    convert(folder / "tables", folder / "arrays")
-    return open_views(folder / "arrays")
 
 
 def dask_frames(frames, _):

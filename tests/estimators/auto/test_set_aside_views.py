@@ -9,7 +9,6 @@ from anchorview import AutoDALMC, make_multiview
 from anchorview.estimators.auto import view_consistency
 from anchorview.estimators.auto.view_consistency import (
     agreement_of_views,
-    consistency_sentences,
     most_inconsistent,
 )
 from anchorview.estimators.representation import view_sentences
@@ -281,18 +280,6 @@ def test_command_line(with_extra, tmp_path):
     options = ("-k", K, "--budget", "fast", "--seed", 0)
     said = output_of("fit", tmp_path / "views.npz", *options, "--out", tmp_path / "labels.csv")
     assert f"v{SAID}" in said
-
-
-def test_sentences():
-    table = pd.DataFrame(
-        [(0.5, 0.6, True, 0), (-0.001, 0.836, False, 0)],
-        columns=["with_others", "among_others", "used", "n_only"],
-        index=["a", "noise"],
-    )
-    assert consistency_sentences(table) == [
-        "view 'noise' was set aside: alone it agrees with the other views by 0.00, which agree "
-        "with each other by 0.84"
-    ]
 
 
 # Inspection
