@@ -30,9 +30,6 @@ def fits(monkeypatch):
     return recorded
 
 
-# Number of clusters
-
-
 def test_without_k_the_number_is_chosen_and_explained(data, out, chosen, views_and_y):
     views, _ = views_and_y
     result = run("fit", data, *FEW, "--out", out)
@@ -91,9 +88,6 @@ def test_only_a_choice_is_explained(data):
     assert "chose" not in output_of("fit", data, "-k", 3, *FEW)
 
 
-# Method
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -138,9 +132,6 @@ def test_the_budget_is_for_auto_only(data):
         assert f"--budget is not a setting of {method}" in message
 
 
-# Warnings
-
-
 @pytest.mark.filterwarnings("default::UserWarning")
 def test_failed_candidates_are_reported_in_one_line(data, monkeypatch):
     fit = CandidatePool._fit
@@ -165,9 +156,6 @@ def test_empty_clusters_are_reported_once_whatever_the_candidates_warn_of(data, 
     result = run("fit", data, "-k", 5, *FEW)
     assert result.exit_code == 0, result.output
     assert result.stderr == "anchorview: warning: 2 of 5 clusters are empty.\n"
-
-
-# Saved models
 
 
 def test_save_predict_and_info(data, out, tmp_path, chosen, views_and_y):

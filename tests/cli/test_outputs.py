@@ -39,9 +39,6 @@ def tables(tmp_path, views_and_y):
     return folder
 
 
-# Results folder
-
-
 def test_results_do_not_change_the_method_and_have_the_sample_ids(tables, tmp_path):
     out, results = tmp_path / "labels.csv", tmp_path / "results"
     plain = output_of("fit", tables, *QUICK, "--out", out)
@@ -81,9 +78,6 @@ def test_ids_that_look_like_formulas_are_kept_with_a_warning(data, out, tmp_path
     assert "warning: names or ids such as '=s0' (2 in all) begin like formulas" in result.stderr
 
 
-# Reports
-
-
 @pytest.mark.parametrize(
     "settings",
     [("--budget", "fast"), ("--method", "dalmc"), ("--method", "bmvc"), ("--method", "omsc")],
@@ -117,9 +111,6 @@ def test_the_demo_needs_no_optional_package(tmp_path, monkeypatch):
     assert not report.exists()
 
 
-# Data are not overwritten
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -146,9 +137,6 @@ def test_nothing_that_is_read_or_written_is_replaced(tables, arguments, message,
     words = arguments.replace("DATA", str(tables)).replace("MODEL", "m.anchorview").split()
     assert message in error_of(*words)
     assert folder_contents(tables) == before
-
-
-# Failures
 
 
 @pytest.mark.parametrize("failing", ["--out", "--save"])
@@ -198,9 +186,6 @@ def test_errors_of_the_system_name_the_file(data, monkeypatch):
     denied = PermissionError(errno.EACCES, "Permission denied", str(data))
     monkeypatch.setattr(anchorview.datasets, "read_views", Mock(side_effect=denied))
     assert error_of("fit", data, *QUICK) == f"{data}: Permission denied."
-
-
-# Standard output
 
 
 @posix

@@ -59,9 +59,6 @@ def error_of(path, reader=open_views):
     return message
 
 
-# Arrays in folders, HDF5 and Zarr.
-
-
 def test_views_labels_and_availability(write, tmp_path, monkeypatch):
     path = write(view_10=TALL, view_9=WIDE, Y=LABELS.astype(float), Available=AVAILABLE)
     assert stays_on_disk(path)
@@ -139,9 +136,6 @@ def test_labels_may_be_strings(tmp_path):
         np.testing.assert_array_equal(target, names)
 
 
-# Folders of .npy files.
-
-
 @pytest.mark.parametrize("ids", [np.arange(12)[::-1], np.array(IDS)], ids=["integers", "strings"])
 def test_sample_ids(tmp_path, ids):
     path = write_npy_folder(tmp_path, a=TALL, b=WIDE, y=LABELS, sample_ids=ids)
@@ -195,9 +189,6 @@ def test_pickled_or_truncated_labels(tmp_path):
     assert f"{path}: cannot be read as .npy" in error_of(tmp_path)
 
 
-# MATLAB 7.3.
-
-
 def test_matlab73_stays_on_disk_but_for_sparse_views(tmp_path):
     variables = {"X": [TALL.T, WIDE.T], "Y": LABELS[:, None], "ind": AVAILABLE.T.astype(float)}
     path = save_matlab73(tmp_path / "data.mat", variables)
@@ -210,9 +201,6 @@ def test_matlab73_stays_on_disk_but_for_sparse_views(tmp_path):
     views = open_views(path).views
     assert isinstance(views["view_0"], StoredView)
     assert abs(views["view_1"] - sparse.csr_array(WIDE)).max() == 0
-
-
-# Parquet.
 
 
 def test_parquet_folder(tmp_path):
@@ -235,9 +223,6 @@ def test_parquet_with_different_samples(tmp_path):
     message = error_of(tmp_path)
     assert "a.parquet has 12 samples, but b.parquet has 11" in message
     assert "anchorview.datasets.convert" in message
-
-
-# Other formats.
 
 
 def test_formats_that_cannot_stay_on_disk(tmp_path):

@@ -300,21 +300,6 @@ def test_interrupted_fit_keeps_previous_results(
     assert folder_contents(out) != before
 
 
-def test_interrupted_predict_keeps_previous_file(many_parts, store, tmp_path):
-    stored = store(make_views())
-    model = quick().fit(stored)
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "l.npy").write_text("labels")
-
-    def interrupt(stage, done, total):
-        if stage == "labeling" and done > total / 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), listen_to_progress(interrupt):
-        model.predict(stored, out=tmp_path / "out" / "l.npy")
-    assert folder_contents(tmp_path / "out") == {"l.npy": b"labels"}
-
-
 def test_failed_read_keeps_previous_results(many_parts, store, tmp_path):
     out = tmp_path / "results"
     stored = store(make_views())

@@ -49,9 +49,6 @@ def object_strings():
             yield
 
 
-# Views.
-
-
 def test_samples_are_those_of_the_mudata_object():
     views, available = views_from_mudata(example())
     assert list(views) == ["rna", "protein"]
@@ -102,9 +99,6 @@ def test_part_of_an_object_and_anndata():
     assert list(views) == ["view_0"]
     assert list(views["view_0"].index) == IDS[:3]
     np.testing.assert_array_equal(available, np.ones((3, 1), bool))
-
-
-# Layers, representations and selected features.
 
 
 def rich():
@@ -164,9 +158,6 @@ def test_refused_options(options, message):
         views_from_mudata(rich(), **options)
 
 
-# Refused objects.
-
-
 @pytest.mark.filterwarnings("ignore:Observation names are not unique")
 @pytest.mark.filterwarnings("ignore:Transforming to str index")
 @pytest.mark.parametrize(
@@ -216,8 +207,6 @@ def test_changed_modality(change):
     _, available = views_from_mudata(data)
     assert available.sum() == data["rna"].n_obs + 2
 
-
-# AnnData objects as views among others.
 
 RAGGED = {"rna": (RNA, ["x", "y", "z"]), "protein": (RNA[:2] + 1, ["z", "x"])}
 
@@ -269,9 +258,6 @@ def test_containers_and_texts_that_are_no_views_are_refused():
     data.obsm["names"] = pd.DataFrame({"one": ["u", "v", "w"]}, index=IDS[:3])
     with pytest.raises(ValueError, match=r"names has shape .* at least one numeric column"):
         views_from_mudata(data, use_rep="names")
-
-
-# Files.
 
 
 @pytest.mark.usefixtures("object_strings")

@@ -40,9 +40,6 @@ def by_cell(model):
     return pd.Series(model.labels_, model.sample_ids_).sort_index()
 
 
-# The grammar.
-
-
 @pytest.mark.parametrize(
     "text", ["", "x", "X:", "X:a:b", "layer", "layer:", "layer:a:", "obsm", "obsm:a:b", "var:a", 3]
 )
@@ -55,9 +52,6 @@ def test_unknown_choices_are_refused(text):
 def test_views_must_be_a_dict_of_names(mdata, views):
     with pytest.raises(TypeError, match="views must"):
         parse(mdata, views)
-
-
-# Forms of input.
 
 
 def test_views_of_one_object(mdata):
@@ -127,9 +121,6 @@ def test_inner_join_needs_ids_and_samples(mdata):
         parse(frames, None, "inner")
 
 
-# New samples.
-
-
 def test_predict_selects_what_fit_selected_also_of_one_object(mdata, path, tmp_path):
     views = {"rna": "layer:twice:highly_variable", "protein": "X"}
     model = DALMC(3, random_state=0).fit(mdata, views=views)
@@ -155,9 +146,6 @@ def test_predict_selects_what_fit_selected_also_of_one_object(mdata, path, tmp_p
     del lacking.obsm["X_pca"]
     with pytest.raises(ValueError, match="View 'pca' has no 'X_pca' in obsm; there is nothing"):
         model.predict(lacking)
-
-
-# Refused.
 
 
 @pytest.mark.parametrize(
@@ -200,9 +188,6 @@ def test_repeated_cells_are_refused_by_name(mdata, tmp_path):
     repeated.write(tmp_path / "a.h5ad")
     with pytest.raises(DataFileError, match="the sample id 'a' more than once"):
         open_views(tmp_path / "a.h5ad")
-
-
-# Files.
 
 
 def test_files_stay_on_disk_and_sparse(mdata, path, tmp_path):

@@ -139,9 +139,6 @@ def test_views_are_compared_on_common_samples():
     assert np.isnan(agreement[1, 2])
 
 
-# Samples that lack views
-
-
 def test_missing_values_of_other_views_do_not_matter(with_extra):
     views, y = with_extra
     views = {name: view.copy() for name, view in views.items()}
@@ -190,9 +187,6 @@ def test_new_samples_do_not_need_the_view(with_extra, fitted):
     changed = {**views, "extra": noise()[:, : views["extra"].shape[1]]}
     np.testing.assert_array_equal(fitted.predict(changed), fitted.labels_)
     np.testing.assert_array_equal(fitted.candidate_labels(without), fitted.candidate_labels(views))
-
-
-# Files, Dask and saved models
 
 
 def test_files_and_dask(with_extra, fitted, tmp_path, set_constants):
@@ -260,9 +254,6 @@ def test_levels(tmp_path):
         np.testing.assert_array_equal(loaded.predict(views, level=k), labels)
 
 
-# What is said
-
-
 def test_it_is_said_also_in_reports(with_extra, fitted, capsys, tmp_path):
     assert f"V{SAID}" in repr(fitted)
     assert "was set aside" in fitted._repr_mimebundle_()["text/html"]
@@ -280,9 +271,6 @@ def test_command_line(with_extra, tmp_path):
     options = ("-k", K, "--budget", "fast", "--seed", 0)
     said = output_of("fit", tmp_path / "views.npz", *options, "--out", tmp_path / "labels.csv")
     assert f"v{SAID}" in said
-
-
-# Inspection
 
 
 def test_contributions_summary_and_memberships(with_extra, fitted):
