@@ -20,7 +20,6 @@ SHARE_OF_FREE = 0.5
 UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
-
 ROOT = Path("/")
 """Where ``proc`` and ``sys`` are."""
 

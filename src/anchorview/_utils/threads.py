@@ -20,7 +20,6 @@ from anchorview._utils.typing import Array
 HAS_THREADS = sys.platform != "emscripten"
 """Python in a browser cannot start threads."""
 
-
 Block = TypeVar("Block", bound=Any)
 """A block of rows, whose number is its `size`."""
 Item = TypeVar("Item")

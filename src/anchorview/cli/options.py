@@ -33,28 +33,22 @@ def parse_n_clusters(text: str) -> int | list[int] | range:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def parse_pairs(texts: list[str] | None, option: str) -> dict[str, str] | None:
+def parse_pairs(
+    texts: list[str] | None, option: str, convert: Callable[[str], Any] = str
+) -> dict[str, Any] | None:
     """Parse options of the form VIEW=VALUE, each view once; None if there are none."""
-    pairs: dict[str, str] = {}
+    pairs: dict[str, Any] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not (name and equals and value):
             raise ValueError(f"{option} {text}: write the name of a view, =, and a value.")
         if name in pairs:
             raise ValueError(f"{option} names the view {name!r} twice.")
-        pairs[name] = value
-    return pairs or None
-
-
-def parse_importance(texts: list[str] | None) -> dict[str, float] | None:
-    """Parse the values of --importance: VIEW=NUMBER."""
-    numbers = {}
-    for name, value in (parse_pairs(texts, "--importance") or {}).items():
         try:
-            numbers[name] = float(value)
+            pairs[name] = convert(value)
         except ValueError:
-            raise ValueError(f"--importance {name}={value}: {value!r} is not a number.") from None
-    return numbers or None
+            raise ValueError(f"{option} {text}: {value!r} is not a number.") from None
+    return pairs or None
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -277,7 +271,7 @@ class FitOptions(Settings):
         """Return the parameters of the estimator that were given."""
         values = vars(self) | {
             "preprocess": _steps(self.preprocess),
-            "view_importance": parse_importance(self.view_importance),
+            "view_importance": parse_pairs(self.view_importance, "--importance", float),
             "verbose": int(self.verbose),
         }
         del values["method"], values["scheduler"]

@@ -139,7 +139,6 @@ True""",
 """Text by name; ``{default}`` is replaced by the default value of the parameter described,
 ``{class}`` by the name of the class."""
 
-
 _fill = docstring_filler(FRAGMENTS)
 
 
@@ -147,7 +146,7 @@ def fill_docstring(cls: Class) -> Class:
     """Replace each line ``%(name)s`` of a class docstring by the fragment of that name.
 
     What all baselines have is added, unless the class describes it: the first and last parameters,
-    the first and last attributes.
+    the first and last attributes, and the example.
     """
     doc = cls.__doc__ or ""
     # Python dedents docstrings from version 3.13 on.
@@ -156,11 +155,17 @@ def fill_docstring(cls: Class) -> Class:
         ("n_clusters", "Parameters\n{0}----------\n", False),
         ("verbose", "\n{0}Attributes\n", True),
         ("random_state", "{0}%(verbose)s\n", True),
+        ("n_init", "{0}%(random_state)s\n", True),
         ("labels_", "Attributes\n{0}----------\n", False),
         ("n_iter_and_input", "\n{0}Notes\n", True),
+        ("objective_", "{0}%(n_iter_and_input)s\n", True),
     ):
-        if f"{indent}{name} :" not in doc and f"%({name})s" not in doc:
+        exists = name != "n_init" or hasattr(cls, name)
+        # Fragments with a variant of a description end with the same name.
+        if exists and f"{indent}{name} :" not in doc and f"{name})s" not in doc:
             marked, line = place.format(indent), f"{indent}%({name})s\n"
             doc = doc.replace(marked, line + marked if before else marked + line, 1)
+    if "%(example)s" not in doc and "Examples\n" not in doc:
+        doc = f"{doc.rstrip()}\n\n{indent}%(example)s\n{indent}"
     cls.__doc__ = doc
     return _fill(cls)

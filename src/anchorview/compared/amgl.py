@@ -70,7 +70,6 @@ class AMGL(Baseline):
     %(n_neighbors)s
     %(max_iter)s
     %(tol)s
-    %(n_init)s
 
     Attributes
     ----------
@@ -101,8 +100,6 @@ class AMGL(Baseline):
     F. Nie, J. Li, X. Li, "Parameter-Free Auto-Weighted Multiple Graph Learning: A Framework for
     Multiview Clustering and Semi-Supervised Classification", International Joint Conference on
     Artificial Intelligence (IJCAI), 2016.
-
-    %(example)s
     """
 
     normalize_embedding: ClassVar[bool] = False

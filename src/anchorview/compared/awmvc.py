@@ -124,7 +124,6 @@ class AWMVC(Baseline):
         program.
     %(max_iter)s
     %(tol)s
-    %(n_init)s
 
     Attributes
     ----------
@@ -136,7 +135,6 @@ class AWMVC(Baseline):
         :math:`\alpha`.
     alignment_weights_ : ndarray of shape (n_dimensions,)
         :math:`c`.
-    %(objective_)s
 
     Notes
     -----

@@ -44,8 +44,6 @@ class ConcatKMeans(Baseline):
     References
     ----------
     S. Lloyd, "Least Squares Quantization in PCM", IEEE Transactions on Information Theory, 1982.
-
-    %(example)s
     """
 
     normalize_embedding: ClassVar[bool] = False
@@ -77,7 +75,6 @@ class ConcatSpectral(Baseline):
     Parameters
     ----------
     %(n_neighbors)s
-    %(n_init)s
 
     Attributes
     ----------
@@ -97,8 +94,6 @@ class ConcatSpectral(Baseline):
     ----------
     A. Ng, M. Jordan, Y. Weiss, "On Spectral Clustering: Analysis and an Algorithm", Advances in
     Neural Information Processing Systems (NIPS), 2001.
-
-    %(example)s
     """
 
     normalize_embedding: ClassVar[bool] = True

@@ -104,8 +104,6 @@ class EOMSCCA(AnchorGraphBaseline):
     ----------
     S. Liu, S. Wang, P. Zhang, K. Xu, X. Liu, C. Zhang, F. Gao, "Efficient One-Pass Multi-View
     Subspace Clustering with Consensus Anchors", AAAI Conference on Artificial Intelligence, 2022.
-
-    %(example)s
     """
 
     weighted_z: ClassVar[bool] = False

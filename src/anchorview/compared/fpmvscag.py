@@ -31,7 +31,6 @@ class FPMVSCAG(AnchorGraphBaseline):
     %(graph_init)s
     %(view_importance)s
     %(weighted_z)s
-    %(n_init)s
 
     Attributes
     ----------
@@ -43,7 +42,6 @@ class FPMVSCAG(AnchorGraphBaseline):
     anchors_ : ndarray of shape (n_clusters, n_clusters)
         :math:`A`, orthogonal.
     %(projections_)s
-    %(objective_)s
 
     Notes
     -----

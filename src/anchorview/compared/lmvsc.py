@@ -44,7 +44,6 @@ class LMVSC(Baseline):
         Maximum number of steps of the quadratic programs.
     tol : float, default=1e-6
         Optimality gap of the quadratic programs at which to stop, relative to their linear term.
-    %(n_init)s
 
     Attributes
     ----------
@@ -67,8 +66,6 @@ class LMVSC(Baseline):
     ----------
     Z. Kang, W. Zhou, Z. Zhao, J. Shao, M. Han, Z. Xu, "Large-Scale Multi-View Subspace Clustering
     in Linear Time", AAAI Conference on Artificial Intelligence, 2020.
-
-    %(example)s
     """
 
     normalize_embedding: ClassVar[bool] = False

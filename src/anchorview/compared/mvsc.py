@@ -117,14 +117,12 @@ class MVSC(Baseline):
     %(max_iter)s
     tol : float, default=1e-6
         Relative change of the objective at which to stop.
-    %(n_init)s
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Rows of :math:`G` of the samples, scaled to length 1.
     %(view_weights_)s
-    %(objective_)s
 
     Notes
     -----
@@ -140,8 +138,6 @@ class MVSC(Baseline):
     ----------
     Y. Li, F. Nie, H. Huang, J. Huang, "Large-Scale Multi-View Spectral Clustering via Bipartite
     Graph", AAAI Conference on Artificial Intelligence, 2015.
-
-    %(example)s
     """
 
     _default_anchors: ClassVar[int] = 200

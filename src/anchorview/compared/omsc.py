@@ -61,7 +61,6 @@ class OMSC(AnchorGraphBaseline):
     codes_ : ndarray of shape (n_anchors, n_clusters)
         :math:`G`, the code of each cluster, with orthonormal columns.
     %(projections_)s
-    %(objective_)s
 
     Notes
     -----

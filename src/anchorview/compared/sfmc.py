@@ -125,7 +125,6 @@ class SFMC(Baseline):
     anchor_samples_ : ndarray of shape (n_anchors,)
         Positions of the samples that are anchors.
     %(view_weights_)s
-    %(objective_)s
 
     Notes
     -----
@@ -146,8 +145,6 @@ class SFMC(Baseline):
     ----------
     X. Li, H. Zhang, R. Wang, F. Nie, "Multiview Clustering: A Scalable and Parameter-Free Bipartite
     Graph Fusion Method", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
-
-    %(example)s
     """
 
     # Half of the samples in the authors' script; a step takes cubic time in the anchors.

@@ -34,7 +34,6 @@ class SMVSC(AnchorGraphBaseline):
     %(graph_init)s
     %(view_importance)s
     %(weighted_z)s
-    %(n_init)s
 
     Attributes
     ----------
@@ -46,7 +45,6 @@ class SMVSC(AnchorGraphBaseline):
     anchors_ : ndarray of shape (n_clusters, n_anchors)
         :math:`A`, with orthonormal rows.
     %(projections_)s
-    %(objective_)s
 
     Notes
     -----

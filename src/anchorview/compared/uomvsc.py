@@ -165,8 +165,6 @@ class UOMVSC(Baseline):
     ----------
     C. Tang, Z. Li, J. Wang, X. Liu, W. Zhang, E. Zhu, "Unified One-Step Multi-View Spectral
     Clustering", IEEE Transactions on Knowledge and Data Engineering, 2023.
-
-    %(example)s
     """
 
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(

@@ -25,7 +25,6 @@ fewer samples are replayed through the trace."""
 REPLAYED_ROWS = 4096
 """About how many samples are replayed through the trace together."""
 
-
 MAX_CACHED_MAPS = 32
 """Number of patterns of available views whose maps are kept for the next samples."""
 

@@ -125,7 +125,6 @@ differences between rows, much coarser than rounding in double precision."""
 MARGIN = 1.25
 """Expected number of candidate rows relative to the requested number, so that enough are found."""
 
-
 _Sample = list[tuple[Array, Array]]
 """Keys and rows of each block; concatenated once, as samples may be large."""
 

@@ -38,7 +38,6 @@ columns are computed without centering first; they lose as many digits as this h
 CANCELED = 64 * float(np.finfo(np.float64).eps)
 """Share of the terms of a squared length below which their difference is rounding."""
 
-
 _scaled = ThreadBuffer()
 
 

@@ -346,7 +346,6 @@ def _explain_others(variables: Variables, matlab: bool) -> None:
         shown = ", ".join(f"{name!r} ({other})" for name, other in others.items())
         warnings.warn(
             f"Arrays that are neither views nor class labels are ignored: {shown}.",
-            UserWarning,
             stacklevel=2,
         )
 
@@ -376,7 +375,6 @@ def _class_labels(variables: Variables, labels: str | None) -> NDArray[Any] | No
         warnings.warn(
             f"{quoted(used)} is read as the class labels, and {listed(ignored)}, which differs, is "
             "ignored. Remove from the file what is not to be used.",
-            UserWarning,
             stacklevel=2,
         )
     return vectors[used]

@@ -266,7 +266,6 @@ class EmbeddingClusterer(
             warnings.warn(
                 f"{subject} does not have valid feature names, but {type(self).__name__} was "
                 "fitted with feature names; its features are matched by position.",
-                UserWarning,
                 stacklevel=3,
             )
         if batch is not None or covariates is not None:

@@ -101,9 +101,7 @@ def mixing(squared_distances: Array, codes: Array) -> float:
 def confounding_sentence(labels: Array, codes: Array) -> str | None:
     """Sentence if clusters cannot be told from batches, else None."""
     several = len(np.unique(codes)) > 1 and len(np.unique(labels)) > 1
-    if not several:
-        return None
-    if adjusted_mutual_info_score(codes, labels, average_method="min") < SAME:
+    if not several or adjusted_mutual_info_score(codes, labels, average_method="min") < SAME:
         return None
     by_cluster, by_batch = homogeneity_score(codes, labels), completeness_score(codes, labels)
     how = (

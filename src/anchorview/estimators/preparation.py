@@ -242,11 +242,8 @@ def _fitted_in_parts(
 
 
 def _fitted_part(steps: dict[int, Any], part: MultiViewData) -> dict[int, Any]:
-    fitted = {}
-    for p, step in steps.items():
-        if len(available_rows(part, p)):
-            fitted[p] = _fitted_to(part, p, clone(step))
-    return fitted
+    has = [p for p in steps if len(available_rows(part, p))]
+    return {p: _fitted_to(part, p, clone(steps[p])) for p in has}
 
 
 def _merge_steps(a: dict[int, Any], b: dict[int, Any]) -> dict[int, Any]:

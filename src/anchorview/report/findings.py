@@ -22,7 +22,7 @@ from anchorview.inspection.summary import DistanceSums, summary_of, with_borders
 from anchorview.inspection.typical_samples import kept_samples, nearest, samples_of_blocks
 from anchorview.inspection.view_contributions import MAX_SAMPLES
 from anchorview.metrics import clustering_scores
-from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding, stored_embedding
+from anchorview.plotting.drawn_samples import DrawnSamples, stored_embedding
 from anchorview.views.container import container_with_views
 
 UNKNOWN_CLASS = "–"
@@ -96,11 +96,6 @@ class CheckedFit(DrawnSamples):
         if self.is_auto:
             return "the embedding of the best candidate (the clusters are a consensus of all)"
         return "the embedding that was clustered"
-
-    @property
-    def normalizes_coordinates(self) -> bool:
-        """Whether the rows of `embedding` are to be scaled to unit length."""
-        return stored_embedding(self.model) is not None and normalizes_embedding(self.model)
 
 
 N_REPRESENTATIVES = 3

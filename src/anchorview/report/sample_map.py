@@ -13,6 +13,7 @@ import pandas as pd
 from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
 from anchorview.plotting.colors import CLUSTER_COLORS
+from anchorview.plotting.drawn_samples import normalizes_embedding, stored_embedding
 from anchorview.plotting.map_layout import map_layout
 from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
 from anchorview.report.page import Interactive, Text
@@ -139,7 +140,8 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
             f"There is no map of the samples: {fit.model_name} computes no embedding, and the "
             "report was written without the views."
         )
-    rows, positions = map_layout(fit.embedding, fit.labels, normalize=fit.normalizes_coordinates)
+    normalize = stored_embedding(fit.model) is not None and normalizes_embedding(fit.model)
+    rows, positions = map_layout(fit.embedding, fit.labels, normalize=normalize)
     payload = {
         **_positions(positions),
         "rows": rows.tolist(),
@@ -159,7 +161,9 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
         payload["levels"][name] = np.asarray(fit.model.labels_at(number))[rows].tolist()
     if fit.classes is not None:
         colorings["class"] = "known class"
-        payload["classes"] = _class_codes(fit.classes[rows])
+        classes = pd.Series(fit.classes[rows])
+        codes, names = pd.factorize(classes.mask(classes == UNKNOWN_CLASS), sort=True)
+        payload["classes"] = {"names": names.tolist(), "codes": codes.tolist()}
     if findings.certainty is not None:
         colorings["confidence"] = "confidence"
         confidence = findings.certainty.confidence[rows]
@@ -179,11 +183,6 @@ def _positions(positions: Array) -> dict[str, list[int]]:
     steps = RESOLUTION / max(float(np.ptp(positions, axis=0).max()), 1e-12)
     scaled = np.rint((positions - low) * steps).astype(int)
     return {"x": scaled[:, 0].tolist(), "y": (scaled[:, 1].max() - scaled[:, 1]).tolist()}
-
-
-def _class_codes(classes: Array) -> dict[str, Any]:
-    codes, names = pd.factorize(pd.Series(classes).mask(classes == UNKNOWN_CLASS), sort=True)
-    return {"names": names.tolist(), "codes": codes.tolist()}
 
 
 def _availability(available: Array, view_names: Sequence[str]) -> dict[str, Any]:

@@ -24,7 +24,6 @@ ALONE = "View alone"
 MAX_PATTERNS = 20
 """Maximum number of patterns of available views in the chart; the others are summed."""
 
-
 WEIGHT_AND_AGREEMENT = (
     "Weight and agreement are different things. The weight says how much the method relied on the "
     "view: it is large for views that their representation reproduces well, whatever it says about "

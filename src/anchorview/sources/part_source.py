@@ -203,7 +203,6 @@ class ViewScan(NamedTuple):
                 f"{names}: the values look like raw counts. These are usually normalized: pass "
                 "preprocess='lognorm' (RNA), 'clr' (proteins) or 'tfidf' (peaks), by view in a "
                 "dict, or preprocess={} to use them as they are.",
-                UserWarning,
                 stacklevel=2,
             )
 

@@ -108,7 +108,6 @@ def warn_if_few_shared(
             f"are like {quoted(a)} and {quoted(b)}. {difference}Samples are aligned by id; if "
             "these do lack views, pass join='outer' to fit, or join='inner' to use only those that "
             "have all.",
-            UserWarning,
             stacklevel=2,
         )
 

@@ -24,7 +24,6 @@ GRAMMAR = (
 ViewSelection = Mapping[str, str]
 """By name of a view, the matrix that it is."""
 
-
 AnnotatedData: TypeAlias = Any
 """A MuData or AnnData object."""
 

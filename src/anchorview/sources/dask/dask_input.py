@@ -42,7 +42,6 @@ LARGEST_PART = 512 * 2**20
 """Maximum number of bytes of combined parts, however many features there are: a worker holds
 several times as much in memory."""
 
-
 FILE_PART = 64 * 2**20
 """Bytes of a block of views on disk, unless the Gram matrix is large in comparison."""
 
