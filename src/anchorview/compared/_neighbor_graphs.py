@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 
 from anchorview._utils.linalg import reciprocal
+from anchorview._utils.threads import row_slices
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import dense_rows
 
@@ -109,9 +110,8 @@ def _nearest(points: list[Matrix], count: int) -> tuple[Array, Array]:
     distances = np.empty((n, count))
     squares = sum(_row_squares(X) for X in points)
     step = max(1, TILE // max(n, *(X.shape[1] for X in points)))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
-        tile = np.tile(squares / 2, (rows.stop - start, 1))
+    for rows in row_slices(n, step):
+        tile = np.tile(squares / 2, (rows.stop - rows.start, 1))
         for X in points:
             tile -= (X @ dense_rows(X, rows).T).T if sparse.issparse(X) else X[rows] @ X.T
         np.fill_diagonal(tile[:, rows], np.inf)

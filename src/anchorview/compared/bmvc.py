@@ -13,7 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from anchorview._utils.linalg import leading_directions, times
 from anchorview._utils.progress import report_progress
-from anchorview._utils.threads import for_blocks
+from anchorview._utils.threads import for_blocks, row_slices
 from anchorview._utils.typing import Array
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
@@ -96,9 +96,8 @@ class KernelView:
         n, m = K.shape
         ridge = beta * np.eye(m)
         # In float64: otherwise rounding could exceed beta and the matrix be indefinite.
-        step = max(m, KERNEL_BLOCK // m)
-        for start in range(0, n, step):
-            block = K[start : start + step].astype(np.float64, copy=False)
+        for rows in row_slices(n, max(m, KERNEL_BLOCK // m)):
+            block = K[rows].astype(np.float64, copy=False)
             ridge += (1 - gamma) * (block.T @ block)
         self.K = K
         self.factor = cho_factor(ridge, lower=True, overwrite_a=True, check_finite=False)

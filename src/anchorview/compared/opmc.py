@@ -15,6 +15,7 @@ from anchorview._utils.linalg import DENSE_PART, polar_factor, times
 from anchorview._utils.param_constraints import ParameterConstraints
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
+from anchorview._utils.threads import row_slices
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
@@ -42,9 +43,7 @@ class CenteredView:
         """Wrap a matrix from which `mean` has been subtracted."""
         n, d = X.shape
         squares = np.empty(n)
-        step = max(1, DENSE_PART // d)
-        for start in range(0, n, step):
-            rows = slice(start, start + step)
+        for rows in row_slices(n, max(1, DENSE_PART // d)):
             block = dense_rows(X, rows).astype(np.float64, copy=False)
             squares[rows] = np.einsum("ij,ij->i", block, block)
         return cls(X, mean, squares)

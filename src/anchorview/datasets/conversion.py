@@ -132,7 +132,12 @@ def convert(
         types = [np.dtype(dtype) if dtype else own for own in kept]
         sizes = (len(view.missing) * view.n_features for view in sources)
         needed = sum(size * kind.itemsize for size, kind in zip(sizes, types, strict=True))
-        _require_disk_space(folder, needed)
+        free = shutil.disk_usage(folder.absolute().parent).free
+        if needed > free:
+            raise OutputFileError(
+                f"{folder}: needs {format_bytes(needed)}, but the disk has {format_bytes(free)} "
+                "free. Free some space, or choose another disk."
+            )
         for name, values in ((LABELS, target), (SAMPLE_IDS, sample_ids)):
             if values is not None:
                 with _written(part / f"{name}.npy") as stream:
@@ -315,12 +320,3 @@ def _file_names(names: list[str]) -> list[str]:
             )
         taken[key] = f"the view {name!r}"
     return files
-
-
-def _require_disk_space(folder: Path, needed: int) -> None:
-    free = shutil.disk_usage(folder.absolute().parent).free
-    if needed > free:
-        raise OutputFileError(
-            f"{folder}: needs {format_bytes(needed)}, but the disk has {format_bytes(free)} free. "
-            "Free some space, or choose another disk."
-        )

@@ -52,12 +52,6 @@ NOTHING_LEFT = 0.05
 left: at most 0.035 in these cases, at least 0.07 (one of 18: 0.03) with strong batch effects."""
 
 
-def sampled_positions(n_samples: int, n_features: int) -> Array:
-    """Ascending positions of the samples whose neighbors are found."""
-    count = min(n_samples, MAX_SAMPLES, max(MAX_SAMPLES // 10, MAX_ENTRIES // n_features))
-    return np.sort(sample_without_replacement(n_samples, count, random_state=0))
-
-
 def _view_distances(data: MultiViewData, deviations: tuple[Array, ...]) -> Array:
     """Squared distances of samples: the mean over the standardized views that both have."""
     n = len(data)
@@ -165,7 +159,10 @@ class BatchFit:
         """Learn to take out batches and covariates; they are taken out in the new source."""
         assert source.design is not None
         self.design: SampleDesign = source.design
-        self._positions = sampled_positions(*source.shape)
+        n, n_features = source.shape
+        count = min(n, MAX_SAMPLES, max(MAX_SAMPLES // 10, MAX_ENTRIES // n_features))
+        self._positions = np.sort(sample_without_replacement(n, count, random_state=0))
+        """Positions of the samples whose neighbors are found."""
         self._codes = self.design.codes[self._positions]
         self._fitted = fit_correction(source, self.design, scales=scales, sampled=self._positions)
         self.correction, self.moments = self._fitted.correction, self._fitted.moments

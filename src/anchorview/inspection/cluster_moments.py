@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import sparse
 
 from anchorview._utils.progress import report_progress
-from anchorview._utils.threads import ThreadBuffer, parallel_map
+from anchorview._utils.threads import ThreadBuffer, parallel_map, row_slices
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.preprocessing import TableEncoder
 from anchorview.views.container import MultiViewData, dense_rows
@@ -185,13 +185,11 @@ def _view_moments(n_clusters: int, part: MultiViewData, p: int, labels: Array) -
         return sums(values, labels[block], reference)
 
     deviations, squares, zeros, unknown = np.zeros((4, *reference.shape))
-    step = _block_rows(view, n_clusters)
-    blocks = [slice(start, start + step) for start in range(0, len(labels), step)]
+    blocks = row_slices(len(labels), _block_rows(view, n_clusters))
     for block, sums in parallel_map(block_sums, blocks):
         for total, added in zip((deviations, squares, zeros, unknown), sums, strict=True):
             total += added
-        done = p * len(part) + min(block.stop, len(part))
-        report_progress("markers", done, len(part) * len(part.views))
+        report_progress("markers", p * len(part) + block.stop, len(part) * len(part.views))
     count = np.bincount(labels, minlength=n_clusters)[:, None] - unknown
     shift = np.divide(deviations, count, out=np.zeros_like(count), where=count > 0)
     mean = np.where(count > 0, reference + shift, 0.0)

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
+from anchorview._utils.threads import row_slices
 from anchorview._utils.typing import Array
 from anchorview.estimators.preparation import encoded_tables
 from anchorview.views.container import MultiViewData
@@ -72,11 +73,8 @@ def map_layout(
 
 def read_rows(embedding: Any, rows: Array, normalize: bool) -> Array:
     """Read rows of an embedding, given in ascending order, and optionally normalize them."""
-    blocks = [
-        np.asarray(embedding[rows[start : start + BLOCK_ROWS]], dtype=np.float32)
-        for start in range(0, len(rows), BLOCK_ROWS)
-    ]
-    stacked = np.vstack(blocks)
+    parts = row_slices(len(rows), BLOCK_ROWS)
+    stacked = np.vstack([np.asarray(embedding[rows[part]], dtype=np.float32) for part in parts])
     return unit_rows(stacked) if normalize else stacked
 
 
@@ -168,8 +166,7 @@ def _interpolate(
     n_neighbors = min(N_NEIGHBORS, len(landmarks))
     search = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(landmarks)
     spacing = NearestNeighbors(n_neighbors=2).fit(anchors).kneighbors()[0][:, 1]
-    for start in range(0, len(points), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
+    for block in row_slices(len(points), BLOCK_ROWS):
         distances, nearest = search.kneighbors(points[block])
         neighbors = anchors[nearest]
         close = np.linalg.norm(neighbors - neighbors[:, :1], axis=2) <= MAX_SPREAD * width
