@@ -238,9 +238,7 @@ def _stratified_sample(codes: Array, size: int, rng: np.random.RandomState) -> A
     return np.sort(order[np.concatenate([firsts, rest])])
 
 
-def _check_labels(
-    y_true: ArrayLike, y_pred: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _check_labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
     """Check both label vectors and encode their values as 0, 1, ..."""
     true, predicted = _encode(y_true, "y_true"), _encode(y_pred, "y_pred")
     check_consistent_length(true, predicted)
