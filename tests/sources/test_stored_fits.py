@@ -15,6 +15,7 @@ from anchorview._utils.errors import DataFileError
 from anchorview.compared import BMVC
 from anchorview.sources import disk_source
 from anchorview.views import row_source
+from anchorview.views.stored_view import StoredView
 from helpers.data import folder_contents
 from helpers.view_files import write_npy_folder, write_view_tables
 
@@ -85,6 +86,21 @@ def test_every_format_gives_the_result_of_memory(tmp_path, views_and_y, write):
     assert adjusted_rand_score(model.labels_, reference.labels_) == 1
     assert (np.asarray(file.target) == y).all()
     assert (model.predict(file) == model.labels_).all()
+
+
+@pytest.mark.parametrize("write", [write_npy, write_hdf5])
+def test_each_of_three_passes_reads_every_row_once(tmp_path, views_and_y, write, monkeypatch):
+    views, y = views_and_y
+    file = open_views(write(tmp_path / "data", views, y))
+    rows, original = [], StoredView.read
+
+    def counted(view, part, buffer=None):
+        rows.extend(range(part.start, part.stop))
+        return original(view, part, buffer)
+
+    monkeypatch.setattr(StoredView, "read", counted)
+    DALMC(K, random_state=0).fit(file)
+    assert (np.bincount(rows, minlength=N) == 3 * len(views)).all()
 
 
 def test_chunks_larger_than_the_limit_raise(tmp_path, views_and_y):
