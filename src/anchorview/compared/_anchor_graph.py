@@ -12,7 +12,6 @@ Each iteration passes over each view twice: for ``X_v W_v A``, which gives ``Z``
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -232,8 +231,8 @@ class AnchorGraphBaseline(Baseline):
     init: str = "gcca"
     view_importance: ViewImportance = None
 
-    _default_anchors: ClassVar[int] = 0
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
+    _default_anchors = 0
+    _arrays_held = ArraysHeld(
         copies=1, clusters=12, anchors=12, keeps_sparse=True, has_spectra=True
     )
 

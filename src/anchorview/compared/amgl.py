@@ -1,7 +1,6 @@
 """AMGL: spectral clustering of several graphs whose weights follow from the solution."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -102,10 +101,8 @@ class AMGL(Baseline):
     Artificial Intelligence (IJCAI), 2016.
     """
 
-    normalize_embedding: ClassVar[bool] = False
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
-        copies=1, clusters=8, neighbors=12, keeps_sparse=True
-    )
+    normalize_embedding = False
+    _arrays_held = ArraysHeld(copies=1, clusters=8, neighbors=12, keeps_sparse=True)
 
     n_neighbors: int = 5
     max_iter: int = 100

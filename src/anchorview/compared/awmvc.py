@@ -163,8 +163,8 @@ class AWMVC(Baseline):
     (200, 3)
     """
 
-    normalize_embedding: ClassVar[bool] = True
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=0, clusters=4)
+    normalize_embedding = True
+    _arrays_held = ArraysHeld(copies=0, clusters=4)
 
     _parameter_constraints: ClassVar[ParameterConstraints] = {
         "init": [StrOptions({"svd", "identity"})]

@@ -5,7 +5,7 @@ Samples are rows: the kernel ``K_v = P_v'`` is (n, m) for m anchors, codes ``B``
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -323,7 +323,7 @@ class BMVC(Baseline):
     (2000, 128)
     """
 
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=0, clusters=3, anchors_of_views=1)
+    _arrays_held = ArraysHeld(copies=0, clusters=3, anchors_of_views=1)
     code_length: int = 128
     n_anchors: int | None = None
     r: float = 5

@@ -46,8 +46,8 @@ class ConcatKMeans(Baseline):
     S. Lloyd, "Least Squares Quantization in PCM", IEEE Transactions on Information Theory, 1982.
     """
 
-    normalize_embedding: ClassVar[bool] = False
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=5, clusters=4)
+    normalize_embedding = False
+    _arrays_held = ArraysHeld(copies=5, clusters=4)
 
     n_init: int = 10
 
@@ -96,8 +96,8 @@ class ConcatSpectral(Baseline):
     Neural Information Processing Systems (NIPS), 2001.
     """
 
-    normalize_embedding: ClassVar[bool] = True
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=4, clusters=8, neighbors=16)
+    normalize_embedding = True
+    _arrays_held = ArraysHeld(copies=4, clusters=8, neighbors=16)
 
     n_neighbors: int = 15
     n_init: int = 10
@@ -162,7 +162,7 @@ class ConcatHDBSCAN(Baseline):
     (3, 41)
     """
 
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=6, clusters=4)
+    _arrays_held = ArraysHeld(copies=6, clusters=4)
     _parameter_constraints: ClassVar[ParameterConstraints] = {"n_clusters": [*N_CLUSTERS, None]}
 
     min_cluster_size: int = 5

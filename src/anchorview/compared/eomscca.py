@@ -1,7 +1,5 @@
 """EOMSC-CA: an anchor graph of all views with as many components as clusters."""
 
-from typing import ClassVar
-
 import numpy as np
 from scipy import sparse
 from scipy.linalg import svd
@@ -13,7 +11,7 @@ from anchorview.compared._anchor_graph import (
     AnchorGraphBaseline,
     AnchorGraphModel,
 )
-from anchorview.compared._base import ArraysHeld, BaselineResult, baseline
+from anchorview.compared._base import BaselineResult, baseline
 from anchorview.compared._bipartite import cluster_labels, structured_graph
 from anchorview.views.container import MultiViewData
 
@@ -106,10 +104,10 @@ class EOMSCCA(AnchorGraphBaseline):
     Subspace Clustering with Consensus Anchors", AAAI Conference on Artificial Intelligence, 2022.
     """
 
-    weighted_z: ClassVar[bool] = False
+    weighted_z = False
 
     # The inner solver holds about twenty numbers per entry of the graph.
-    _arrays_held: ClassVar[ArraysHeld] = AnchorGraphBaseline._arrays_held._replace(anchors=32)
+    _arrays_held = AnchorGraphBaseline._arrays_held._replace(anchors=32)
 
     n_anchors: int | None = None
     max_iter: int = 50

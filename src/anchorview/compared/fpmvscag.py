@@ -1,7 +1,5 @@
 """FPMVS-CAG: subspace clustering through anchors that all views share, without parameters."""
 
-from typing import ClassVar
-
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
 from anchorview.views.container import MultiViewData
@@ -69,8 +67,8 @@ class FPMVSCAG(AnchorGraphBaseline):
     20
     """
 
-    n_anchors: ClassVar[None] = None
-    normalize_embedding: ClassVar[bool] = True
+    n_anchors = None
+    normalize_embedding = True
 
     max_iter: int = 20
     weighted_z: bool = False

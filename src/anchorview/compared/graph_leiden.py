@@ -73,7 +73,7 @@ class GraphLeiden(Baseline):
     GraphLeiden(n_clusters=None)
     """
 
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=5, clusters=4, neighbors=16)
+    _arrays_held = ArraysHeld(copies=5, clusters=4, neighbors=16)
     _parameter_constraints: ClassVar[ParameterConstraints] = {"n_clusters": [*N_CLUSTERS, None]}
 
     n_neighbors: int = 15

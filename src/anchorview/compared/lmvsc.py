@@ -1,7 +1,5 @@
 """LMVSC: anchor graphs of all views from quadratic programs, clustered together."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from anchorview._utils.progress import report_progress
@@ -68,11 +66,9 @@ class LMVSC(Baseline):
     in Linear Time", AAAI Conference on Artificial Intelligence, 2020.
     """
 
-    normalize_embedding: ClassVar[bool] = False
-    _default_anchors: ClassVar[int] = 50
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
-        copies=5, clusters=4, anchors=12, anchors_of_views=2
-    )
+    normalize_embedding = False
+    _default_anchors = 50
+    _arrays_held = ArraysHeld(copies=5, clusters=4, anchors=12, anchors_of_views=2)
 
     n_anchors: int | None = None
     alpha: float = 1.0

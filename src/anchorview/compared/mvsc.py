@@ -1,7 +1,6 @@
 """MVSC: spectral clustering of weighted bipartite graphs of samples and anchors."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -140,8 +139,8 @@ class MVSC(Baseline):
     Graph", AAAI Conference on Artificial Intelligence, 2015.
     """
 
-    _default_anchors: ClassVar[int] = 200
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=4, clusters=14, anchors=3, neighbors=10)
+    _default_anchors = 200
+    _arrays_held = ArraysHeld(copies=4, clusters=14, anchors=3, neighbors=10)
 
     n_anchors: int | None = None
     n_neighbors: int = 5

@@ -1,7 +1,6 @@
 """SFMC: one bipartite graph of all views with as many components as clusters."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -148,8 +147,8 @@ class SFMC(Baseline):
     """
 
     # Half of the samples in the authors' script; a step takes cubic time in the anchors.
-    _default_anchors: ClassVar[int] = 256
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=3, clusters=10, anchors=3, neighbors=40)
+    _default_anchors = 256
+    _arrays_held = ArraysHeld(copies=3, clusters=10, anchors=3, neighbors=40)
 
     n_anchors: int | None = None
     n_neighbors: int = 10

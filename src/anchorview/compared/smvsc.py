@@ -1,7 +1,5 @@
 """SMVSC: subspace clustering of all views through unified anchors."""
 
-from typing import ClassVar
-
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
 from anchorview.views.container import MultiViewData
@@ -70,7 +68,7 @@ class SMVSC(AnchorGraphBaseline):
     (200, 3)
     """
 
-    normalize_embedding: ClassVar[bool] = True
+    normalize_embedding = True
 
     n_anchors: int | None = None
     lambda_: float = 1.0

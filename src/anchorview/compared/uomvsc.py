@@ -167,9 +167,7 @@ class UOMVSC(Baseline):
     Clustering", IEEE Transactions on Knowledge and Data Engineering, 2023.
     """
 
-    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
-        copies=3, clusters=16, neighbors=40, keeps_sparse=True
-    )
+    _arrays_held = ArraysHeld(copies=3, clusters=16, neighbors=40, keeps_sparse=True)
     _parameter_constraints: ClassVar[ParameterConstraints] = {
         "lambda_": [Interval(Real, 0, 1, closed="both")]
     }
