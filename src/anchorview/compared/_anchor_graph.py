@@ -102,10 +102,7 @@ class AnchorGraphModel:
     def residuals(self) -> Array:
         """``R_v = ||X_v||^2 - 2 tr(B_v' X_v' Z) + tr(B_v'B_v Z'Z)``, bounded from below."""
         parts = zip(self._squared_norms, self.bases, self.products, strict=True)
-        R = [
-            norm - 2 * np.vdot(B, product) + np.vdot(B.T @ B, self.gram)
-            for norm, B, product in parts
-        ]
+        R = [norm - 2 * np.vdot(B, T) + np.vdot(B.T @ B, self.gram) for norm, B, T in parts]
         return np.maximum(R, MIN_UNEXPLAINED * self._squared_norms)
 
     def update_projections(self) -> None:

@@ -7,7 +7,9 @@ dense: centering, and batches that were taken out, are a matrix of low rank that
 
 from collections.abc import Sequence
 from copy import copy
+from functools import reduce
 from itertools import pairwise
+from operator import iadd
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -292,13 +294,10 @@ class ScaledBlock:
 
     def __matmul__(self, W: Array) -> Array:
         """Product with a map from all columns, in its precision; no rows are made dense."""
-        maps = np.split(W, self.ends[:-1])
-        total: Array | None = None
-        for view, scaling, part in zip(self.views, self.scalings, maps, strict=True):
-            product = scaled_product(view[self.block.rows], scaling, part)
-            total = product if total is None else np.add(total, product, out=total)
-        assert total is not None
-        return total
+        maps = zip(self.views, self.scalings, np.split(W, self.ends[:-1]), strict=True)
+        rows = self.block.rows
+        products = (scaled_product(view[rows], scaling, part) for view, scaling, part in maps)
+        return reduce(iadd, products)
 
 
 def scaled_views(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 VIEWS = ("pixels", "fourier", "profiles", "zernike", "karhunen_loeve", "morphology")
+LabeledViews = tuple[dict[str, NDArray[Any]], NDArray[np.int64]]
 
 
 @overload
@@ -15,14 +16,10 @@ def load_digits(*, return_X_y: Literal[False] = False) -> Bunch: ...
 
 
 @overload
-def load_digits(
-    *, return_X_y: Literal[True]
-) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]: ...
+def load_digits(*, return_X_y: Literal[True]) -> LabeledViews: ...
 
 
-def load_digits(
-    *, return_X_y: bool = False
-) -> Bunch | tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+def load_digits(*, return_X_y: bool = False) -> Bunch | LabeledViews:
     """Load 2000 handwritten digits in six views (UCI "Multiple Features").
 
     Parameters

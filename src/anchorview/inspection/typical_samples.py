@@ -74,9 +74,7 @@ def _part_samples(explanation: Explanation, keep: Keep, part: MultiViewData) -> 
 
 def _named(samples: pd.DataFrame, clusters: Any, index: "pd.Index[Any]") -> pd.DataFrame:
     """Table with the names of samples, of whose positions `index` has the ids, and clusters."""
-    positions, labels, codes = (
-        samples[name].to_numpy() for name in ("position", "label", "second")
-    )
+    positions, labels, codes = samples[["position", "label", "second"]].to_numpy().T
     second = clusters[codes]
     if (codes < 0).any():
         second = second.astype(object).where(codes >= 0, None)

@@ -35,7 +35,7 @@ ax : matplotlib Axes, default=None
 def display(cls: type[Display]) -> type[Display]:
     """Make annotated attributes parameters, and fill in docstrings of a display and its methods.
 
-    Methods that draw return the display, as their docstrings then say.
+    All `plot` on `ax`, and methods that draw return the display, as their docstrings then say.
     """
     fill = docstring_filler(FRAGMENTS)
     cls = dataclass(eq=False, repr=False)(cls)
@@ -45,6 +45,8 @@ def display(cls: type[Display]) -> type[Display]:
             text = documented.__doc__.rstrip()
             # Python dedents docstrings from version 3.13 on.
             margin = text.partition("Parameters\n")[0].rpartition("\n")[2]
+            if name == "plot":
+                text = text.replace("----------\n", f"----------\n{margin}%(ax)s\n", 1)
             returns = f"\n\nReturns\n-------\ndisplay : {cls.__name__}\n"
             documented.__doc__ = text + indent(returns, margin) + margin
         if callable(documented):

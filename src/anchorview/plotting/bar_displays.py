@@ -85,7 +85,6 @@ class ClusterSizesDisplay:
 
         Parameters
         ----------
-        %(ax)s
         cmap : str or matplotlib Colormap, default="viridis"
             Colors of the confidence.
         bar_kw : dict, default=None
@@ -186,7 +185,6 @@ class ViewAgreementDisplay:
 
         Parameters
         ----------
-        %(ax)s
         **bar_kw : dict
             Properties of the bars.
         """

@@ -80,7 +80,6 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        %(ax)s
         **line_kw : dict
             Properties of the line.
         """
@@ -182,7 +181,6 @@ class ClusterNumberDisplay:
 
         Parameters
         ----------
-        %(ax)s
         **line_kw : dict
             Properties of the line of the agreement.
         """

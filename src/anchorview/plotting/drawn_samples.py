@@ -68,13 +68,6 @@ class DrawnSamples:
     of_fit : bool, default=False
         Whether `X` has the samples of the fit, in any order if they have ids. They are if the model
         cannot label others.
-
-    Attributes
-    ----------
-    labels : array (n,) of int
-        Number of the cluster of each sample.
-    clusters : pandas.Index
-        Names of the clusters; their numbers, if they have no others.
     """
 
     def __init__(self, model: Any, X: Any = None, *, of_fit: bool = False) -> None:
@@ -83,6 +76,7 @@ class DrawnSamples:
         self._are_fitted = of_fit or X is None or not hasattr(model, "predict")
         labels = model.labels_ if self._are_fitted else model.predict(X)
         self.labels, self.clusters = cluster_codes(model, labels)
+        """Number of the cluster of each sample; names of the clusters, by default their numbers."""
         self.model_name = type(model).__name__
         self.stores_confidence = hasattr(model, "confidence_")
         """Whether confidence is an attribute of the model; otherwise it takes a pass over rows."""

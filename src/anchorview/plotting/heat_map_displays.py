@@ -114,7 +114,6 @@ class MarkerHeatmapDisplay:
 
         Parameters
         ----------
-        %(ax)s
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colors of the effects, from negative to positive.
         im_kw : dict, default=None
@@ -255,7 +254,6 @@ class PartitionComparisonDisplay:
 
         Parameters
         ----------
-        %(ax)s
         cmap : str or matplotlib Colormap, default=None
             Colors of the shares; if None, from light gray to dark blue.
         im_kw : dict, default=None

@@ -173,7 +173,6 @@ class SampleMapDisplay:
 
         Parameters
         ----------
-        %(ax)s
         color : str, default=None
             Column of `points` that colors them; if None, that of the constructor.
         cmap : str or matplotlib Colormap, default="viridis"
