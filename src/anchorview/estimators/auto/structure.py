@@ -41,8 +41,9 @@ MIN_NEIGHBORS, MAX_NEIGHBORS = 4, 15
 N_PARTITIONS = 10
 """Number of random partitions of the graph; their cuts vary by 5 to 20 %."""
 
-N_SPLITS = 5
-"""Number of random divisions into two halves, each of which judges centers of the other."""
+N_REPEATS, REPEATED_ROWS = 5, 2500
+"""Number of random divisions into two halves, each of which judges centers of the other, and of
+draws of noise; more for fewer samples, until they are as many as the second number in all."""
 
 LLOYD_STEPS = 5
 """Steps that fit centers to one half of the samples, so that they forget the other half."""
@@ -55,11 +56,11 @@ NO_CLUSTERS = 1.53
 
 DOUBTFUL = 1.0
 """Sum from which on it is compared with normal noise."""
-N_REFERENCES, REFERENCE_ROWS = 5, 1000
-"""Number of draws of noise, and maximum number of samples of each."""
-NOISE_MARGIN = 1.5
-"""How much smaller than in noise the sum must be at least, times the root of the number of samples:
-in 98 of 100 data sets of noise, it is not."""
+NOISE_ROWS = 1000
+"""Maximum number of samples of noise."""
+NOISE_MARGIN = 10.0
+"""How much smaller than in noise the sum must be at least, times the number of samples. It is not
+in 98 of 100 data sets of noise."""
 
 STRONG, MODERATE = 0.54, 0.44
 """Structure from which on it is called so, else weak. These limits and those above and below were
@@ -105,17 +106,17 @@ def judge_structure(
     rows = np.sort(rng.choice(len(labels), count, replace=False))
     points = tuple(view[rows, :N_DIRECTIONS] for view in coordinates.views)
     data = container_with_views(coordinates[rows], points)
-    sums, mean = _sums(data, labels[rows], n_clusters, rng)
+    n_repeats = max(N_REPEATS, REPEATED_ROWS // count)
+    sums, mean = _sums(data, labels[rows], n_clusters, n_repeats, rng)
     limit = NO_CLUSTERS
     if mean > DOUBTFUL:
-        some = data[np.sort(rng.choice(count, min(count, REFERENCE_ROWS), replace=False))]
-        noise = [normal_noise(some, rng) for _ in range(N_REFERENCES)]
-        communities = [NeighborGraph(drawn).n_communities(n_clusters) for drawn in noise]
-        by_chance = [
-            _sums(drawn, labels, n_clusters, rng)[1]
-            for drawn, labels in zip(noise, communities, strict=True)
-        ]
-        limit = min(limit, float(np.mean(by_chance) - NOISE_MARGIN / np.sqrt(count)))
+        some = data[np.sort(rng.choice(count, min(count, NOISE_ROWS), replace=False))]
+        by_chance = []
+        for _ in range(n_repeats):
+            noise = normal_noise(some, rng)
+            communities = NeighborGraph(noise).n_communities(n_clusters)
+            by_chance.append(_sums(noise, communities, n_clusters, N_REPEATS, rng)[1])
+        limit = min(limit, float(np.mean(by_chance) - NOISE_MARGIN / count))
     borders = np.select([sums <= SEPARATED, sums <= TOUCHING], BORDERS[:2], BORDERS[2])
     return Structure(max(0.0, 1 - mean / limit), tuple(borders.tolist()))
 
@@ -186,13 +187,13 @@ def normal_noise(data: MultiViewData, rng: np.random.Generator) -> MultiViewData
 
 
 def _sums(
-    data: MultiViewData, labels: Array, n_clusters: int, rng: np.random.Generator
+    data: MultiViewData, labels: Array, n_clusters: int, n_splits: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
     """Sum of cut and valley of each cluster, and the mean over the samples."""
     sizes = np.bincount(labels, minlength=n_clusters)
     n_neighbors = int(np.clip(len(data) / n_clusters / 2, MIN_NEIGHBORS, MAX_NEIGHBORS))
     cuts = _cuts(NeighborGraph(data, n_neighbors).mean, labels, n_clusters, rng)
-    valleys = _valleys(np.hstack(data.views).astype(np.float64), labels, n_clusters, rng)
+    valleys = _valleys(np.hstack(data.views).astype(np.float64), labels, n_clusters, n_splits, rng)
     known = np.isfinite(valleys) & (sizes > 0)
     valley = float(np.average(valleys[known], weights=sizes[known])) if known.any() else 1.0
     mean = float(np.average(cuts, weights=sizes)) + valley
@@ -226,9 +227,11 @@ def _cuts(
     return np.divide(observed, expected, out=np.ones(n_clusters), where=expected > 0)
 
 
-def _valleys(X: Array, labels: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+def _valleys(
+    X: Array, labels: Array, n_clusters: int, n_splits: int, rng: np.random.Generator
+) -> Array:
     """Density halfway to the nearest cluster, relative to the lower peak, of held-out samples."""
-    orders = [rng.permutation(len(X)) for _ in range(N_SPLITS)]
+    orders = [rng.permutation(len(X)) for _ in range(n_splits)]
     halves = [(order[: len(X) // 2], order[len(X) // 2 :]) for order in orders]
     pairs = [*halves, *((second, first) for first, second in halves)]
     depths = np.full((len(pairs), n_clusters), np.nan)
