@@ -1,6 +1,7 @@
 """Files that declare too much, point to other files, or are not files at all."""
 
 import os
+import shutil
 import struct
 import zlib
 
@@ -189,12 +190,13 @@ def test_table_that_changes_during_a_conversion(tmp_path, suffix, monkeypatch):
     path = tmp_path / "tables"
     table = pd.DataFrame({"x": np.arange(5.0)}, index=list("abcde"))
     write_tables(path, **{f"a_{suffix}": table.to_csv() if suffix == "csv" else table})
-    from anchorview.datasets import conversion
+    usage = shutil.disk_usage
 
-    def require_space_and_change(*_):
+    def usage_after_a_change(folder):
         other = write_tables(tmp_path / "t", **{f"a_{suffix}": table[::-1].to_csv()})
         (other / f"a.{suffix}").replace(path / f"a.{suffix}")
+        return usage(folder)
 
-    monkeypatch.setattr(conversion, "_require_disk_space", require_space_and_change)
+    monkeypatch.setattr(shutil, "disk_usage", usage_after_a_change)
     message = error_of(path, lambda path: convert(path, tmp_path / "new"))
     assert f"a.{suffix}: it cannot be read: the file has changed since it was opened" in message

@@ -47,7 +47,9 @@ from anchorview.views.container import MultiViewData
 MAX_ITER, TOL = 50, 1e-4
 
 N_KMEANS_RUNS = 2
-"""Number of K-means runs per candidate. One run of each, or four, did not do better."""
+"""Number of K-means runs per candidate. One run of each, or four, did not do better, but more for
+few samples: their results depend less on the seed."""
+FEW_SAMPLES, N_KMEANS_RUNS_OF_FEW = 1_500, 5
 
 MAX_TRIALS = 10
 """Maximum number of candidates per centroid of a start; runs are not repaired as a rule."""
@@ -291,7 +293,8 @@ class CandidatePool:
             else:
                 graph = self.graph(setting.scaling, setting.n_neighbors)
                 rows = graph.eigenvectors(n_clusters, diffused=setting.kind != "graph")
-            n_runs = 1 if repairs else N_KMEANS_RUNS
+            n_runs = N_KMEANS_RUNS if len(self) > FEW_SAMPLES else N_KMEANS_RUNS_OF_FEW
+            n_runs = 1 if repairs else n_runs
             runs, labels, inertia = kmeans_runs(
                 rows, n_clusters, self.seed, n_runs, repairs=repairs
             )
