@@ -36,6 +36,9 @@ MAX_DISTANCES = 2**20
 CLOSE = 0.01
 """Squared distances below this share of the squared norm are computed again, exactly."""
 
+VOTE_DIGITS = 5
+"""Digits of votes that are compared."""
+
 KMEANS_ITERATIONS = 5
 """Iterations that place the landmarks, which need to cover the data but not to be optimal."""
 
@@ -110,7 +113,9 @@ class Landmarks:
     ) -> Array:
         """Labels of samples in each partition: those with most of their weight, over all views."""
         votes = (self.votes(neighbors, labels, n_clusters) for labels in landmark_labels)
-        return np.array([own.argmax(axis=1) for own in votes], dtype=LABEL_DTYPE)
+        # Two views often have all of their weight on different labels: not rounding decides then.
+        rounded = (np.round(own, VOTE_DIGITS) for own in votes)
+        return np.array([own.argmax(axis=1) for own in rounded], dtype=LABEL_DTYPE)
 
     def votes(
         self, neighbors: Sequence[Neighbors], landmark_labels: Array, n_clusters: int
