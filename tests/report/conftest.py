@@ -9,7 +9,7 @@ from helpers.pages import EVIL
 @pytest.fixture(scope="session")
 def incomplete_fit():
     """AutoDALMC on samples with missing views, one doubtful; names, ids and classes have HTML."""
-    views, y = make_multiview(240, n_clusters=4, separation=3, random_state=0)
+    views, y = make_multiview(240, n_clusters=4, separation=2.8, random_state=0)
     names = [f"{EVIL}{view}" if view else "$$x^2$$" for view in range(len(views))]
     available = np.random.RandomState(0).random_sample((240, len(views))) > 0.2
     available[~available.any(axis=1), 0] = True
