@@ -90,7 +90,9 @@ class DiskSource(PartSource):
         They are checked in the first pass.
         """
         matrices = [
-            view.read(rows, buffer) if isinstance(view, StoredView) else _rows_of(view, rows)
+            view.read(rows, buffer)
+            if isinstance(view, StoredView)
+            else (None if view is None else view[rows])
             for view, buffer in zip_longest(self.views.views, buffers)
         ]
         has = self.views.available
@@ -273,10 +275,6 @@ class DiskRows(EmbeddedRows):
         """Label all rows by a function of a block of rows."""
         blocks = self.over_blocks(lambda rows, _: function(rows))
         self.labels = _collected(blocks, self.shape[:1], np.int32, self._labels_file)
-
-
-def _rows_of(view: Any, rows: slice) -> Any:
-    return None if view is None else view[rows]
 
 
 def view_on_disk(view: Any) -> Any:

@@ -7,7 +7,7 @@ with the views afterwards depends on where their rows are.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Number
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -46,8 +46,13 @@ Choice: TypeAlias = str | Mapping[str, str | None] | None
 Join = Literal["outer", "inner"]
 JOINS = ("outer", "inner")
 
-DaskCollection: TypeAlias = Any
-"""A dask array or dask dataframe."""
+
+class DaskCollection(Protocol):
+    """A dask array or dask dataframe."""
+
+    def __dask_graph__(self) -> Any:
+        """Tasks of the collection."""
+
 
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
 Sparse: TypeAlias = "sparse.sparray | sparse.spmatrix"

@@ -293,10 +293,9 @@ class CandidatePool:
             else:
                 graph = self.graph(setting.scaling, setting.n_neighbors)
                 rows = graph.eigenvectors(n_clusters, diffused=setting.kind != "graph")
-            n_runs = N_KMEANS_RUNS if len(self) > FEW_SAMPLES else N_KMEANS_RUNS_OF_FEW
-            n_runs = 1 if repairs else n_runs
+            n_runs = N_KMEANS_RUNS_OF_FEW if len(self) <= FEW_SAMPLES else N_KMEANS_RUNS
             runs, labels, inertia = kmeans_runs(
-                rows, n_clusters, self.seed, n_runs, repairs=repairs
+                rows, n_clusters, self.seed, 1 if repairs else n_runs, repairs=repairs
             )
         # Such partitions would agree completely, whatever the data.
         if (labels == labels[:, :1]).all(axis=1).any():

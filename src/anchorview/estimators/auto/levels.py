@@ -209,14 +209,14 @@ def without_clusters(
     on such data, since they all divide it along its longest directions, so only agreement beyond
     this is evidence of clusters.
     """
-    state = rng.bit_generator.state
+    n = len(next(iter(coordinates.values())))
+    mixing = rng.standard_normal((n, n))
     drawn = {}
     for scaling, plain in SHARING_A_BASIS.items():
         if scaling not in coordinates:
             continue
         data, views = coordinates[plain], []
-        rng.bit_generator.state = state
-        for p, view in enumerate(normal_noise(data, rng).views):
+        for p, view in enumerate(normal_noise(data, mixing).views):
             has = slice(None) if data.available is None else data.available[:, p]
             rows = unit_rows(view[has])
             if scaling == NORMALIZED and len(rows):

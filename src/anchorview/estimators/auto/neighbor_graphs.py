@@ -16,10 +16,9 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.utils import gen_batches
 from sknetwork.clustering import Louvain
 
-from anchorview._utils.threads import parallel_map
+from anchorview._utils.threads import parallel_map, row_slices
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.landmarks import (
     MAX_DISTANCES,
@@ -74,7 +73,7 @@ class NeighborGraph:
                 return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
             parts = [
                 nearest_places(points[block], points, n_neighbors, block.start)
-                for block in gen_batches(len(rows), max(1, MAX_DISTANCES // len(rows)))
+                for block in row_slices(len(rows), max(1, MAX_DISTANCES // len(rows)))
             ]
             near, squares = map(np.vstack, zip(*parts, strict=True))
             return rows, near, squares.astype(np.float64)

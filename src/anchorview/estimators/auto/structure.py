@@ -113,7 +113,7 @@ def judge_structure(
         some = data[np.sort(rng.choice(count, min(count, NOISE_ROWS), replace=False))]
         by_chance = []
         for _ in range(n_repeats):
-            noise = normal_noise(some, rng)
+            noise = normal_noise(some, rng.standard_normal((len(some), len(some))))
             communities = NeighborGraph(noise).n_communities(n_clusters)
             by_chance.append(_sums(noise, communities, n_clusters, N_REPEATS, rng)[1])
         limit = min(limit, float(np.mean(by_chance) - NOISE_MARGIN / count))
@@ -167,12 +167,12 @@ def structure_sentences(model: Any, names: Sequence[object]) -> list[str]:
     return [structure_sentence(model.structure_), f"by cluster: {'; '.join(parts)}"]
 
 
-def normal_noise(data: MultiViewData, rng: np.random.Generator) -> MultiViewData:
+def normal_noise(data: MultiViewData, mixing: Array) -> MultiViewData:
     """Rows of a normal distribution with the means and covariances of samples.
 
-    Covariances are those within and between the views; the same rows lack views.
+    Covariances are those within and between the views; the same rows lack views. Rows are mixed by
+    a square matrix of standard normal numbers.
     """
-    mixing = rng.standard_normal((len(data), len(data)))
     views = []
     for p, view in enumerate(data.views):
         has = np.arange(len(data))
