@@ -96,7 +96,8 @@ def test_ablations_and_merged_clusters(views):
 
 class TestShell:
     @pytest.fixture
-    def path(self, views, tmp_path):
+    def path(self, tmp_path):
+        views, _ = make_multiview(240, n_clusters=4, separation=1.7, random_state=0)
         np.savez(tmp_path / "data.npz", **views)
         return tmp_path / "data.npz"
 

@@ -53,12 +53,12 @@ def margins(model, views, clusters=range(K)):
     ):
         # Where landmarks give the labels, points are the weights of these in all partitions.
         samples = LocatedSamples(model._families, data)
-        scaling, of_landmarks = candidate.setting.scaling, candidate.carrier_labels
+        scaling, of_landmarks = candidate.setting.scaling, candidate.landmark_labels
         if of_landmarks is None:
             points = [unit_rows(samples.embedding(candidate))] * len(runs)
             centroids = [rule.centroids for rule in candidate.runs]
         else:
-            landmarks, near = model._families.carriers[scaling], samples.neighbors(scaling)
+            landmarks, near = model._families.landmarks[scaling], samples.neighbors(scaling)
             votes = [landmarks.votes(near, labels, K) for labels in of_landmarks]
             length = np.linalg.norm(np.hstack(votes), axis=1, keepdims=True)
             points, centroids = [own / length for own in votes], [np.eye(K)] * len(runs)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from anchorview import AutoDALMC
+from anchorview.estimators.auto.settings import SCALINGS
 from anchorview.report import model_sections
 from anchorview.report.findings import CheckedFit, inspect_fit
 from anchorview.report.model_sections import candidate_parts
@@ -94,9 +95,8 @@ def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
 def test_agreement_of_candidates_is_drawn_by_family(model):
     chart = candidate_parts(CheckedFit(model))[2]
     assert chart.content.y_range.factors[::-1] == [
-        f"{kind}, {scaling}"
-        for kind in ("directions", "landmarks", "graph", "communities")
-        for scaling in ("zscore-unit", "unit-center")
+        *(f"directions, {scaling}" for scaling in SCALINGS),
+        *(f"{kind}, {scaling}" for kind in ("graph", "communities") for scaling in SCALINGS[:2]),
     ]
     # Each family has one candidate.
     shown = chart.content.renderers[0].data_source.data["value"]

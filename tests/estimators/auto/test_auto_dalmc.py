@@ -497,7 +497,7 @@ class TestFailures:
         with pytest.warns(UserWarning, match="4 of 8 candidates .* is zero after scaling"):
             model = fitted({"view_0": views["view_0"], "size": positive})
         failed = model.candidates_[4:]
-        assert set(failed["scaling"]) == {"unit-center"}
+        assert set(failed["scaling"]) == {"unit-center", "unit"}
         assert failed["error"].str.contains(r"view 1 \('size'\)").all()
         assert clustering_accuracy(y, model.labels_) > 0.9
         assert model.view_agreement_.iloc[1] < 0.1
@@ -525,7 +525,7 @@ class TestFailures:
     @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, AssertionError])
     @pytest.mark.parametrize("method", ["_fit", "_solve"])
     def test_other_errors_are_raised(self, separated, monkeypatch, error, method):
-        make_fail(monkeypatch, CandidatePool, method, lambda setting: setting.beta == 0.01, error)
+        make_fail(monkeypatch, CandidatePool, method, lambda setting: setting.anchors == 2, error)
         with pytest.raises(error):
             fitted(separated[0])
 

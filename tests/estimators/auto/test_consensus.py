@@ -26,8 +26,8 @@ seeds = st.integers(0, 10_000)
 
 
 def keys(names):
-    """Families with one-letter names; those in capital letters are of landmarks."""
-    return [("landmarks" if name.isupper() else "directions", name) for name in names]
+    """Families with one-letter names; those in capital letters are of communities."""
+    return [("communities" if name.isupper() else "directions", name) for name in names]
 
 
 def noisy(labels, share, k, rng):
@@ -76,7 +76,7 @@ def cross_agreement_by_loops(agreement, families):
         others = [f for f in members if f != own]
         # A family counts as its share of the weight of its kind.
         shares = [
-            KIND_WEIGHTS["landmarks" if f.isupper() else "directions"]
+            KIND_WEIGHTS["communities" if f.isupper() else "directions"]
             / sum(g.isupper() == f.isupper() for g in members)
             for f in others
         ]
@@ -161,7 +161,7 @@ class TestFamilies:
         assert family_weights(keys("a")) == cross_agreement(np.ones((1, 1)), keys("a")) == 1
         # Kinds have fixed weights, which their families share.
         weights = family_weights(keys("aabAc"))
-        np.testing.assert_allclose(weights, [2 / 15, 2 / 15, 4 / 15, 1 / 5, 4 / 15])
+        np.testing.assert_allclose(weights, [1 / 10, 1 / 10, 1 / 5, 2 / 5, 1 / 5])
 
     @given(seed=seeds, families=st.lists(st.sampled_from("abcAB"), min_size=2, max_size=8))
     def test_cross_agreement_equals_loops(self, seed, families):

@@ -1,20 +1,17 @@
-"""Landmarks: weights and labels against plain loops, and that curved clusters become separable."""
+"""Landmarks: weights and labels against plain loops."""
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, MultiViewData
+from anchorview import MultiViewData
 from anchorview.estimators.auto import landmarks
 from anchorview.estimators.auto.landmarks import (
     LEADING,
     N_NEIGHBORS,
     Landmarks,
     fit_landmarks,
-    lifted_views,
 )
-from anchorview.estimators.auto.settings import n_carriers
+from anchorview.estimators.auto.settings import n_landmarks
 
 
 @pytest.fixture(scope="module")
@@ -43,21 +40,6 @@ def test_weights_equal_loops(max_distances, set_constants):
         assert list(at) == nearest
         expected = np.exp(-distances[nearest] / distances[nearest].mean())
         np.testing.assert_allclose(given, expected / expected.sum(), rtol=1e-9)
-
-
-def test_lifted_views(data):
-    placed, neighbors = fit(data)
-    lifted = lifted_views(data, placed, neighbors)
-    assert lifted.names == data.names
-    assert lifted.n_features_per_view == (30, 30)
-    np.testing.assert_array_equal(lifted.available, data.available)
-    weights = placed.weights(neighbors)
-    for view, plain, has in zip(lifted.views, weights, data.available.T, strict=True):
-        assert sparse.issparse(view)
-        np.testing.assert_allclose(plain.sum(axis=1), has)
-        totals = plain.sum(axis=0)
-        expected = plain.toarray() / np.sqrt(np.where(totals > 0, totals, 1))
-        np.testing.assert_allclose(view.toarray(), expected)
 
 
 def test_landmarks_of_few_and_of_equal_samples(data):
@@ -91,12 +73,12 @@ def test_labels_are_passed_on_by_weights(data):
     ("n_clusters", "n_samples", "expected"),
     [(10, 20_000, 2_000), (10, 20_001, 500), (500, 20_000, 2_500), (500, 20_001, 2_500)],
 )
-def test_number_of_carriers(n_clusters, n_samples, expected):
-    assert n_carriers(n_clusters, n_samples) == expected
+def test_number_of_landmarks(n_clusters, n_samples, expected):
+    assert n_landmarks(n_clusters, n_samples) == expected
 
 
-def test_samples_that_carry_labels_keep_theirs():
-    # Neighboring rows have different labels, which fewer carriers mix.
+def test_samples_that_are_landmarks_keep_their_labels():
+    # Neighboring rows have different labels, which fewer landmarks mix.
     data, labels = MultiViewData([np.arange(700.0)[:, None]]), np.arange(700)[None] % 2
     kept = {}
     for count in (2_000, 300):
@@ -105,18 +87,3 @@ def test_samples_that_carry_labels_keep_theirs():
         kept[count] = (placed.labels_of_samples(neighbors, carried, 2) == labels).mean()
     assert kept[2_000] > 0.99
     assert kept[300] < 0.8
-
-
-def test_curved_clusters_become_separable():
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 200)
-    angles = np.pi * rng.random(400)
-    x = np.column_stack([np.cos(angles), np.sin(angles)])
-    x[y == 1] = [1, 0.4] - x[y == 1]
-    data = MultiViewData([x + 0.05 * rng.standard_normal((400, 2)) for _ in range(2)])
-    placed, neighbors = fit(data, 100)
-    lifted = lifted_views(data, placed, neighbors)
-    plain = DALMC(2, random_state=0).fit(data).labels_
-    curved = DALMC(2, scaling="none", random_state=0).fit(lifted).labels_
-    assert adjusted_rand_score(y, plain) < 0.7
-    assert adjusted_rand_score(y, curved) > 0.9

@@ -59,14 +59,14 @@ class AutoDALMC(EmbeddingClusterer):
     agreement is the confidence of each sample.
 
     Candidates are of two kinds, which have half of the weight each. *Directions*: DALMC in four
-    scalings of the views. *Neighbors*: DALMC on weights on landmarks, eigenvectors of neighbor
-    graphs, and Louvain communities, in two scalings. Every candidate gives one or two partitions of
-    the samples. The score of a partition is its mean adjusted Rand index with those of the *other*
-    families (a kind in a scaling), which make other errors. Starting from the best partition of
-    each family, samples are moved to the cluster whose mean pattern of labels over all partitions
-    is nearest to that of the sample, until no sample moves. The result with the smallest distances
-    is kept, unless all other starts lead to a different one. Then partitions are also weighted by
-    their agreement with the result. Known classes are never used.
+    scalings of the views. *Neighbors*: eigenvectors of neighbor graphs, and Louvain communities, in
+    two scalings. Every candidate gives one or two partitions of the samples. The score of a
+    partition is its mean adjusted Rand index with those of the *other* families (a kind in a
+    scaling), which make other errors. Starting from the best partition of each family, samples are
+    moved to the cluster whose mean pattern of labels over all partitions is nearest to that of the
+    sample, until no sample moves. The result with the smallest distances is kept, unless all other
+    starts lead to a different one. Then partitions are also weighted by their agreement with the
+    result. Known classes are never used.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class AutoDALMC(EmbeddingClusterer):
         If None, those of communities at several resolutions, as long as there are 8 samples per
         cluster.
     budget : {"fast", "default", "thorough"}, default="default"
-        How many candidates to fit: 8, on half as many representative samples; 20; or 24.
+        How many candidates to fit: 8, on half as many representative samples; 16; or 20.
     view_importance : dict of str to float, default=None
         How much views count, by name; 1 for those that are not named, and relative to the mean over
         the views. It is :math:`w_p` in the objective of :class:`DALMC`, the weight of the view's
@@ -171,10 +171,10 @@ class AutoDALMC(EmbeddingClusterer):
     **Coordinates.** Views are projected once, onto all features where these are few, else onto
     their 128 leading directions, and everything else is computed in these coordinates. The graph
     connects the 15 nearest neighbors of a sample in each view, or 10, in 64 leading coordinates,
-    by self-tuning weights; the graphs of the views are averaged. Landmarks are 500 points that
-    K-means places in each view, or all samples if there are fewer. Candidates of neighbors label
-    samples by the weights on their 5 nearest landmarks, out of 2,000 such points, or 500 for more
-    than 20,000 samples: a landmark has the label with most weight on it.
+    by self-tuning weights; the graphs of the views are averaged. Candidates of neighbors label
+    samples by the weights on their 5 nearest landmarks, 2,000 points that K-means places in each
+    view, or all samples if there are fewer; 500 for more than 20,000 samples. A landmark has the
+    label with most weight on it.
 
     **Many samples.** Everything is fitted to about 10,000 samples, which are selected by their
     content, so that neither their order nor their place matters; of each view that samples may

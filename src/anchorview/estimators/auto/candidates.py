@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError
 from scipy.sparse.linalg import ArpackError
 
-from anchorview._utils.linalg import squared_norm, unit_rows
+from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import listen_to_progress, report_progress
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
@@ -31,12 +31,11 @@ from anchorview.estimators.auto.landmarks import (
     Landmarks,
     Neighbors,
     fit_landmarks,
-    lifted_views,
 )
 from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
 from anchorview.estimators.auto.representative_rows import representative_rows
 from anchorview.estimators.auto.settings import (
-    LANDMARK_SIZES,
+    COMPARED_DIRECTIONS,
     N_LANDMARKS,
     N_NEIGHBORS,
     FamilyKey,
@@ -72,15 +71,15 @@ class Candidate:
     """A fitted setting, and what gives its labels to any samples.
 
     That is an embedding in coordinates and K-means runs on it or, for candidates of neighbors,
-    labels of the landmarks that pass them on, the carriers.
+    labels of the landmarks, which pass them on.
     """
 
     setting: Setting
     embedder: Embedder | None
     runs: tuple[Assignment, ...]
     """K-means runs on the embedding, by ascending inertia."""
-    carrier_labels: npt.NDArray[np.int16] | None
-    """Labels of the carriers of all views by partition, (n_partitions, n_carriers)."""
+    landmark_labels: npt.NDArray[np.int16] | None
+    """Labels of the landmarks of all views by partition, (n_partitions, n_landmarks)."""
     view_weights: Array | None
     """None for graphs."""
     objective: Array
@@ -91,7 +90,7 @@ class Candidate:
     @property
     def n_partitions(self) -> int:
         """Number of partitions, one per K-means run."""
-        return len(self.runs) if self.carrier_labels is None else len(self.carrier_labels)
+        return len(self.runs) if self.landmark_labels is None else len(self.landmark_labels)
 
 
 def families_of(candidates: Sequence[Candidate]) -> list[FamilyKey]:
@@ -164,9 +163,8 @@ class CandidatePool:
         self.norm_factor = norm_factor
         self.importance = np.ones(len(self.data.views)) if importance is None else importance
         self.errors = errors or {}
-        self.n_landmarks = self.n_carriers = N_LANDMARKS
-        """Numbers of landmarks per view that candidates are fitted to, and that pass their labels
-        on, if there are as many samples."""
+        self.n_landmarks = N_LANDMARKS
+        """Number of landmarks per view, if there are as many samples."""
         self._shared: dict[tuple[Any, ...], Any] = {}
         self._locks: dict[tuple[Any, ...], Any] = {}
 
@@ -230,6 +228,12 @@ class CandidatePool:
         return NeighborGraph(self._coordinates_in(scaling), importance=self.importance)
 
     @shared
+    def compared_directions(self, n_clusters: int) -> Array:
+        """Partitions by the settings that are compared with communities."""
+        # Runs that end with two clusters in one would lower the agreement at the right number.
+        return self.fit(COMPARED_DIRECTIONS, n_clusters, repairs=True).by_family
+
+    @shared
     def linear_problem(self, scaling: str) -> tuple[Problem, Any]:
         """Problem in the coordinates of a scaling, and its leading spectra."""
         data = self._coordinates_in(scaling)
@@ -238,7 +242,8 @@ class CandidatePool:
             for group in data.groups
         )
         route: Route = "compressed" if 2 * n_rows < len(data) else "direct"
-        problem = compress(data, _unscaled(data), route, unit_norm=False)
+        unscaled = (ViewScaling(),) * len(data.views)
+        problem = compress(data, unscaled, route, unit_norm=False)
         kept = [float(np.einsum("ij,ij->", view, view, dtype=np.float64)) for view in data.views]
         # The scaled views have norm 1, of which the bases may have left something out.
         left_out = tuple(max(0.0, 1.0 - square) for square in kept)
@@ -255,23 +260,6 @@ class CandidatePool:
         landmarks = fit_landmarks(data, count, rows, self.seed, self.importance)
         return landmarks, landmarks.nearest(data)
 
-    @shared
-    def landmark_problem(self, scaling: str) -> tuple[Problem, MultiViewData]:
-        """Problem in the weights on landmarks, and these weights."""
-        data = self._coordinates_in(scaling)
-        lifted = lifted_views(data, *self.landmarks(scaling, self.n_landmarks))
-        # Samples have so few weights that compressing them would cost more.
-        views = tuple(view * (1 / np.sqrt(squared_norm(view))) for view in lifted.views)
-        nothing = (None,) * len(views)
-        problem = Problem(views, data.available, _unscaled(data), nothing, data.dtype)
-        return problem, lifted
-
-    @shared
-    def landmark_spectra(self, scaling: str, n_clusters: int) -> Any:
-        """Leading spectra of weights on landmarks."""
-        n_leading = n_clusters * max(components for _, components in LANDMARK_SIZES)
-        return leading_spectra(self.landmark_problem(scaling)[0], n_leading)
-
     def _coordinates_in(self, scaling: str) -> MultiViewData:
         if scaling not in self.coordinates:
             raise self.errors.get(scaling, ValueError(f"There are no views with {scaling!r}."))
@@ -282,7 +270,7 @@ class CandidatePool:
         clock = perf_counter()
         embedder, weights, objective = None, None, np.empty(0)
         runs: tuple[Assignment, ...] = ()
-        by_carrier: Array | None = None
+        by_landmark: Array | None = None
         inertia: float | None = None
         if setting.kind == "communities":
             graph = self.graph(setting.scaling, setting.n_neighbors)
@@ -302,26 +290,20 @@ class CandidatePool:
             raise ValueError("All samples fall into one cluster.")
         if embedder is None:
             runs = ()
-            carriers, neighbors = self.landmarks(setting.scaling, self.n_carriers)
-            by_carrier = carriers.labels(neighbors, labels, n_clusters)
+            landmarks, neighbors = self.landmarks(setting.scaling, self.n_landmarks)
+            by_landmark = landmarks.labels(neighbors, labels, n_clusters)
             # As any other samples are labeled.
-            labels = carriers.labels_of_samples(neighbors, by_carrier, n_clusters)
+            labels = landmarks.labels_of_samples(neighbors, by_landmark, n_clusters)
         seconds = perf_counter() - clock
         candidate = Candidate(
-            setting, embedder, runs, by_carrier, weights, objective, inertia, seconds
+            setting, embedder, runs, by_landmark, weights, objective, inertia, seconds
         )
         return candidate, labels
 
-    def _solve(
-        self, setting: Setting, n_clusters: int
-    ) -> tuple[Embedder | None, Array, Array, Array]:
+    def _solve(self, setting: Setting, n_clusters: int) -> tuple[Embedder, Array, Array, Array]:
         """Embedder, embedding, view weights and objective of the solution for a setting."""
-        if setting.kind == "directions":
-            data = self._coordinates_in(setting.scaling)
-            problem, spectra = self.linear_problem(setting.scaling)
-        else:
-            problem, data = self.landmark_problem(setting.scaling)
-            spectra = self.landmark_spectra(setting.scaling, n_clusters)
+        data = self._coordinates_in(setting.scaling)
+        problem, spectra = self.linear_problem(setting.scaling)
         sizes = Sizes(
             n_clusters,
             n_components=setting.components * n_clusters,
@@ -329,8 +311,6 @@ class CandidatePool:
         )
         settings = SolverSettings(sizes, setting.beta, MAX_ITER, TOL, importance=self.importance)
         solution, _ = solve(problem, data, settings, spectra=spectra)
-        if setting.kind == "landmarks":
-            return None, solution.graph, solution.weights, solution.objective
         embedder = embedder_of(solution, problem)
         assert embedder is not None
         return embedder, embedder(data), solution.weights, solution.objective
@@ -370,7 +350,3 @@ def kmeans_runs(
         labels[order].astype(LABEL_DTYPE),
         inertias[order[0]],
     )
-
-
-def _unscaled(data: MultiViewData) -> tuple[ViewScaling, ...]:
-    return (ViewScaling(),) * len(data.views)

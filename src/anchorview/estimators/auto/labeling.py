@@ -64,7 +64,7 @@ class Families:
 
     bases: dict[str, Basis]
     """By the first of the two scalings of each."""
-    carriers: dict[str, Landmarks]
+    landmarks: dict[str, Landmarks]
     """Landmarks that pass labels on, by scaling."""
 
     def basis_of(self, scaling: str) -> Basis | None:
@@ -76,7 +76,7 @@ class Families:
 
 
 class LocatedSamples:
-    """Some samples in coordinates and among carriers, each of which is computed once."""
+    """Some samples in coordinates and among landmarks, each of which is computed once."""
 
     def __init__(self, families: Families, data: MultiViewData) -> None:
         self._families, self._data = families, data
@@ -92,10 +92,10 @@ class LocatedSamples:
         return self._coordinates[scaling]
 
     def neighbors(self, scaling: str) -> list[Neighbors]:
-        """Nearest carriers in a scaling."""
+        """Nearest landmarks in a scaling."""
         if scaling not in self._neighbors:
-            carriers = self._families.carriers[scaling]
-            self._neighbors[scaling] = carriers.nearest(self.coordinates(scaling))
+            landmarks = self._families.landmarks[scaling]
+            self._neighbors[scaling] = landmarks.nearest(self.coordinates(scaling))
         return self._neighbors[scaling]
 
     def embedding(self, candidate: Candidate) -> Array:
@@ -105,11 +105,11 @@ class LocatedSamples:
 
     def labels(self, candidate: Candidate, n_clusters: int) -> Array:
         """Labels in the partitions of a candidate, (n_partitions, n)."""
-        if candidate.carrier_labels is None:
+        if candidate.landmark_labels is None:
             return labels_of_runs(candidate.runs, self.embedding(candidate))
         scaling = candidate.setting.scaling
-        return self._families.carriers[scaling].labels_of_samples(
-            self.neighbors(scaling), candidate.carrier_labels, n_clusters
+        return self._families.landmarks[scaling].labels_of_samples(
+            self.neighbors(scaling), candidate.landmark_labels, n_clusters
         )
 
 
@@ -376,7 +376,7 @@ class ConsensusExplanation(Explanation):
         """Mean over all partitions, weighted as in the consensus.
 
         The center of a cluster in a partition is the mean of its centroids, weighted by the
-        frequency of their labels in the cluster. Where carriers give the labels, centroids are
+        frequency of their labels in the cluster. Where landmarks give the labels, centroids are
         those of samples that have all of their weight on one label.
         """
         candidates, families = self.labeler.clustering.candidates, self.labeler.families
@@ -388,29 +388,29 @@ class ConsensusExplanation(Explanation):
             candidates, np.split(self.consensus.patterns, ends, axis=1), strict=True
         ):
             scaling = candidate.setting.scaling
-            if candidate.carrier_labels is None:
+            if candidate.landmark_labels is None:
                 assert candidate.embedder is not None
                 embedder = candidate.embedder
                 centroids = np.stack([run.centroids for run in candidate.runs])
                 centers = np.einsum("cra,ral->cl", patterns, centroids)
             else:
-                counts = families.carriers[scaling].counts
-                embedder = VotesOfCarriers(candidate.carrier_labels, counts, len(occupied))
+                counts = families.landmarks[scaling].counts
+                embedder = VotesOfLandmarks(candidate.landmark_labels, counts, len(occupied))
                 centers = patterns.reshape(len(patterns), -1)
             directions = cluster_directions(centers, self.relabeling, occupied)
-            transform = FamilyTransform(families, scaling, candidate.carrier_labels is not None)
+            transform = FamilyTransform(families, scaling, candidate.landmark_labels is not None)
             readouts.append(Readout(transform, embedder, directions, normalize=True))
         used = self.labeler.used
         return Contributions(self.prepare, self.fitted_labels, self.relabeling, readouts, used)
 
 
-class VotesOfCarriers(Embedder):
-    """Weights of the labels that carriers give to samples, as an embedding of lifted views."""
+class VotesOfLandmarks(Embedder):
+    """Weights of the labels that landmarks give to samples, as an embedding of lifted views."""
 
-    def __init__(self, carrier_labels: Array, counts: Sequence[int], n_clusters: int) -> None:
+    def __init__(self, landmark_labels: Array, counts: Sequence[int], n_clusters: int) -> None:
         super().__init__(None, (ViewScaling(),) * len(counts), complete=False, maps={})
-        votes = np.eye(n_clusters)[carrier_labels]
-        stacked = votes.transpose(1, 0, 2).reshape(carrier_labels.shape[1], -1)
+        votes = np.eye(n_clusters)[landmark_labels]
+        stacked = votes.transpose(1, 0, 2).reshape(landmark_labels.shape[1], -1)
         self._by_view = np.split(stacked, np.cumsum(counts)[:-1])
 
     @property
@@ -420,17 +420,17 @@ class VotesOfCarriers(Embedder):
 
     @property
     def widths(self) -> list[int]:
-        """Number of carriers of each view."""
+        """Number of landmarks of each view."""
         return [len(rows) for rows in self._by_view]
 
     def map_from(self, views: Pattern) -> Array:
-        """Map from the weights on the carriers of some views to those of labels."""
+        """Map from the weights on the landmarks of some views to those of labels."""
         return np.vstack([self._by_view[p] for p in views])
 
 
 @dataclass(frozen=True, eq=False)
 class FamilyTransform:
-    """Coordinates of samples in a scaling, or their weights on the carriers; can be pickled."""
+    """Coordinates of samples in a scaling, or their weights on the landmarks; can be pickled."""
 
     families: Families
     scaling: str
@@ -442,5 +442,5 @@ class FamilyTransform:
         coordinates = samples.coordinates(self.scaling)
         if not self.lifted:
             return coordinates
-        weights = self.families.carriers[self.scaling].weights(samples.neighbors(self.scaling))
+        weights = self.families.landmarks[self.scaling].weights(samples.neighbors(self.scaling))
         return container_with_views(coordinates, tuple(weights))

@@ -5,9 +5,9 @@ the weights
 
     w_j = exp(-d_j / s),  s = mean of its d_j,  normalized to sum 1,
 
-on its nearest landmarks, with squared distances ``d_j``, times the importance of the view. In these
-weights, curved clusters become linearly separable. A partition of some samples is passed on to
-others by their weights: a landmark has the label with most weight on it.
+on its nearest landmarks, with squared distances ``d_j``, times the importance of the view. A
+partition of some samples is passed on to others by their weights: a landmark has the label with
+most weight on it.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from sklearn.cluster import KMeans
 
 from anchorview._utils.threads import ThreadBuffer, for_blocks, parallel_map
 from anchorview._utils.typing import Array
-from anchorview.views.container import MultiViewData, RowBlock, container_with_views
+from anchorview.views.container import MultiViewData, RowBlock
 
 N_NEIGHBORS = 5
 """Number of landmarks on which a sample has weights."""
@@ -157,18 +157,6 @@ def fit_landmarks(
 def leading_coordinates(rows: Array) -> Array:
     """Coordinates of rows of a view in which neighbors are found."""
     return rows[:, :LEADING] if len(rows) >= SAMPLES_PER_COORDINATE * LEADING else rows
-
-
-def lifted_views(
-    coordinates: MultiViewData, landmarks: Landmarks, neighbors: Sequence[Neighbors]
-) -> MultiViewData:
-    """Weights on landmarks as views; columns are divided by the square roots of their sums."""
-    matrices = landmarks.weights(neighbors)
-    for matrix in matrices:
-        total = np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel()
-        factors = np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
-        matrix.data *= factors[matrix.indices].astype(matrix.dtype)
-    return container_with_views(coordinates, tuple(matrices))
 
 
 def _weighted(rows: Array, places: Array) -> Neighbors:

@@ -23,7 +23,6 @@ from anchorview.estimators.auto.candidates import CandidatePool, families_of
 from anchorview.estimators.auto.consensus import agreement_between, fit_consensus
 from anchorview.estimators.auto.labeling import Clustering
 from anchorview.estimators.auto.settings import (
-    COMPARED_DIRECTIONS,
     N_NEIGHBORS,
     NEIGHBOR_SCALINGS,
     NORMALIZED,
@@ -183,9 +182,7 @@ def partitions_at(pool: CandidatePool, number: int) -> Array:
 
 
 def _with_directions(pool: CandidatePool, communities: list[Array], number: int) -> Array:
-    # Runs that end with two clusters in one would lower the agreement at the right number.
-    directions = pool.fit(COMPARED_DIRECTIONS, number, repairs=True)
-    return np.vstack([*communities, directions.by_family])
+    return np.vstack([*communities, pool.compared_directions(number)])
 
 
 def _some(pool: CandidatePool, rows: Array) -> CandidatePool:
@@ -310,9 +307,10 @@ def fit_levels(
             fitted[number] = Clustering(found.candidates, result.consensus)
             labeled.append(LevelLabels(number, result.labels, found.by_family))
     rows = []
-    by_chance = [partitions_at(reference, level.n_clusters) for level in labeled]
-    for (coarse, fine), splits in zip(pairwise(labeled), pairwise(by_chance), strict=True):
-        rows += find_branches(coarse, fine, _split_chance(*splits))
+    if len(labeled) > 1:
+        by_chance = [partitions_at(reference, level.n_clusters) for level in labeled]
+        for (coarse, fine), splits in zip(pairwise(labeled), pairwise(by_chance), strict=True):
+            rows += find_branches(coarse, fine, _split_chance(*splits))
     return fitted, pd.DataFrame(rows, columns=list(BRANCH)).astype(BRANCH)
 
 

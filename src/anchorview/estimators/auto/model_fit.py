@@ -49,7 +49,6 @@ from anchorview.estimators.auto.settings import (
     SHARING_A_BASIS,
     SIZES,
     STANDARDIZED,
-    n_carriers,
     n_landmarks,
 )
 from anchorview.estimators.auto.structure import Structure, judge_structure, structure_sentence
@@ -176,7 +175,7 @@ def fit_model(
         some = sample.with_views(used)[order[kept]]
         bases, pool, order = _fit_pool(some, len(source), seed, pool.importance)
         alone = alone[:, kept[order]]
-    pool.n_landmarks, pool.n_carriers = n_landmarks(largest), n_carriers(largest, len(source))
+    pool.n_landmarks = n_landmarks(largest, len(source))
     fitted = pool.fit(POOL[budget], number, say)
     if all(candidate.embedder is None for candidate in fitted.candidates):
         raise ValueError(f"{NO_CANDIDATE}{fitted.failed[0][1]}")
@@ -194,13 +193,13 @@ def fit_model(
     if standardized is not None:
         structure = judge_structure(standardized, result.labels, number, seed)
     say(structure_sentence(structure.value), clock)
-    carriers = {
-        scaling: pool.landmarks(scaling, pool.n_carriers)[0]
+    landmarks = {
+        scaling: pool.landmarks(scaling, pool.n_landmarks)[0]
         for scaling in NEIGHBOR_SCALINGS
         if scaling in pool.coordinates
     }
     return FittedModel(
-        Families(bases, carriers),
+        Families(bases, landmarks),
         Clustering(fitted.candidates, result.consensus),
         fitted,
         result,

@@ -19,7 +19,7 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import CandidatePool, kmeans_runs
 from anchorview.estimators.auto.consensus import agreement_between
 from anchorview.estimators.auto.landmarks import LABEL_DTYPE
-from anchorview.estimators.auto.settings import REPRESENTATIVES
+from anchorview.estimators.auto.settings import COMPARED_DIRECTIONS, GRAPHS
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
 
@@ -149,7 +149,7 @@ def _compared(agreement: Array, view: int, used: Sequence[int]) -> tuple[float, 
 
 def _families_agreement(pool: CandidatePool, n_clusters: int) -> float:
     """Mean agreement between families; NaN if fewer than two can be fitted."""
-    return agreement_between(pool.fit(REPRESENTATIVES, n_clusters).by_family)
+    return agreement_between(pool.fit([*COMPARED_DIRECTIONS, *GRAPHS], n_clusters).by_family)
 
 
 def _n_lacking(views: Sequence[int], part: MultiViewData) -> int:

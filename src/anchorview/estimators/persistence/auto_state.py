@@ -152,22 +152,22 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
 
 
 def _require_families(families: Families, widths: list[int]) -> None:
-    """Check bases of views of these widths, and carriers in their coordinates."""
+    """Check bases of views of these widths, and landmarks in their coordinates."""
     known = families.bases.keys() <= SHARING_A_BASIS.keys()
-    require(known and families.carriers.keys() == families.bases.keys(), "'_families' are unknown")
+    require(known and families.landmarks.keys() == families.bases.keys(), "'_families' are unknown")
     for scaling, basis in families.bases.items():
         lengths = AxisLengths(v=len(widths), **{f"d{p}": d for p, d in enumerate(widths)})
         lengths.require(basis)
-        lengths.require(families.carriers[scaling])
+        lengths.require(families.landmarks[scaling])
         require(basis.scaling == scaling, "a basis is of another scaling")
         for p, width in enumerate(widths):
             whole = basis.views[p].directions is None
             require(not whole or lengths[f"j{p}"] == width, "a basis has another width")
-            require(lengths[f"i{p}"] <= lengths[f"j{p}"], "carriers have another width")
+            require(lengths[f"i{p}"] <= lengths[f"j{p}"], "landmarks have another width")
 
 
 def _require_clustering(clustering: Clustering, families: Families) -> None:
-    """Check the consensus of candidates that take coordinates or carriers."""
+    """Check the consensus of candidates that take coordinates or landmarks."""
     k = clustering.n_clusters
     n_partitions = sum(candidate.n_partitions for candidate in clustering.candidates)
     AxisLengths(k=k, r=n_partitions).require(clustering.consensus)
@@ -176,7 +176,7 @@ def _require_clustering(clustering: Clustering, families: Families) -> None:
 
 
 def _require_candidate(candidate: Candidate, families: Families, k: int) -> None:
-    scaling, labels = candidate.setting.scaling, candidate.carrier_labels
+    scaling, labels = candidate.setting.scaling, candidate.landmark_labels
     basis = families.basis_of(scaling)
     require(basis is not None, "the family of a candidate is missing")
     assert basis is not None
@@ -193,7 +193,7 @@ def _require_candidate(candidate: Candidate, families: Families, k: int) -> None
         lengths.require(candidate.embedder)
         require_maps(candidate.embedder, lengths)
     else:
-        require(scaling in families.carriers, "the carriers of a candidate are missing")
-        lengths["m"] = sum(families.carriers[scaling].counts)
-        lengths.require_value(labels, "carrier_labels", "r m")
-        require_labels("carrier_labels", labels, k)
+        require(scaling in families.landmarks, "the landmarks of a candidate are missing")
+        lengths["m"] = sum(families.landmarks[scaling].counts)
+        lengths.require_value(labels, "landmark_labels", "r m")
+        require_labels("landmark_labels", labels, k)
