@@ -74,7 +74,7 @@ def test_overlapping_clusters_have_less_structure():
 @pytest.mark.xdist_group("digits")
 def test_digits_have_clear_structure_and_few_doubtful_samples(digits_model):
     assert digits_model.structure_ > 0.5
-    assert 0.02 < share_of_doubtful(digits_model) < 0.05
+    assert 0.02 < share_of_doubtful(digits_model) < 0.07
 
 
 def test_structure_does_not_depend_on_the_order_of_the_samples():

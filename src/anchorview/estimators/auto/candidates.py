@@ -281,9 +281,9 @@ class CandidatePool:
             else:
                 graph = self.graph(setting.scaling, setting.n_neighbors)
                 rows = graph.eigenvectors(n_clusters, diffused=setting.kind != "graph")
-            n_runs = N_KMEANS_RUNS_OF_FEW if len(self) <= FEW_SAMPLES else N_KMEANS_RUNS
+            n_runs = 1 if repairs else n_kmeans_runs(len(self))
             runs, labels, inertia = kmeans_runs(
-                rows, n_clusters, self.seed, 1 if repairs else n_runs, repairs=repairs
+                rows, n_clusters, self.seed, n_runs, repairs=repairs
             )
         # Such partitions would agree completely, whatever the data.
         if (labels == labels[:, :1]).all(axis=1).any():
@@ -314,6 +314,11 @@ class CandidatePool:
         embedder = embedder_of(solution, problem)
         assert embedder is not None
         return embedder, embedder(data), solution.weights, solution.objective
+
+
+def n_kmeans_runs(n_samples: int) -> int:
+    """Number of K-means runs of a candidate that is fitted to so many samples."""
+    return N_KMEANS_RUNS if n_samples > FEW_SAMPLES else N_KMEANS_RUNS_OF_FEW
 
 
 def kmeans_runs(

@@ -16,15 +16,16 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.text import shorten
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import CandidatePool, kmeans_runs
+from anchorview.estimators.auto.candidates import CandidatePool, kmeans_runs, n_kmeans_runs
 from anchorview.estimators.auto.consensus import agreement_between
 from anchorview.estimators.auto.landmarks import LABEL_DTYPE
 from anchorview.estimators.auto.settings import COMPARED_DIRECTIONS, GRAPHS
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
 
-N_RUNS = 4
-"""Number of K-means runs for each view alone."""
+RUNS_OF_VIEWS = 2
+"""How many times as many K-means runs as a candidate each view alone has, since only the best of
+them counts."""
 
 # No view of 14 real data sets with three or more views disagrees by these limits.
 DISAGREEING_SHARE = 0.15
@@ -86,7 +87,8 @@ def partitions_of_views(pool: CandidatePool, n_clusters: int) -> Array:
         _, s, Vt = np.linalg.svd(rows.T @ rows)
         leading = s[:n_clusters] > s[0] * np.finfo(rows.dtype).eps
         whitened = rows @ (Vt[:n_clusters][leading].T / np.sqrt(s[:n_clusters][leading]))
-        _, labels, _ = kmeans_runs(whitened, min(n_clusters, len(rows)), pool.seed, N_RUNS)
+        n_runs = RUNS_OF_VIEWS * n_kmeans_runs(len(rows))
+        _, labels, _ = kmeans_runs(whitened, min(n_clusters, len(rows)), pool.seed, n_runs)
         alone[p, has] = labels[0]
 
     for _ in parallel_map(work, range(len(alone))):
