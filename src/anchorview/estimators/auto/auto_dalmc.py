@@ -185,7 +185,7 @@ class AutoDALMC(EmbeddingClusterer):
     when the data have changed; or use :meth:`anchorview.DALMC.partial_fit`.
 
     **The number of clusters.** Louvain communities of at most 2,000 samples are found in two
-    scalings, at resolutions from 1/4 to 23. A level is supported as far as these, and DALMC with as
+    scalings, at resolutions from 1/4 to 16. A level is supported as far as these, and DALMC with as
     many clusters in both scalings, agree beyond what they do on data without clusters (see below):
     that is its support. The default is the level with the most support, less 0.08 for each
     doubling of the resolution away from 1, out of those with at least 3 clusters and 8 samples per

@@ -38,7 +38,7 @@ ROWS = 2_000
 REFERENCE_ROWS = 1_000
 """Maximum number of rows of data without clusters."""
 
-LOG_RESOLUTIONS = np.arange(-2, 4.6, 0.5)
+LOG_RESOLUTIONS = np.arange(-2, 4.1, 0.5)
 """Base-2 logarithms of the resolutions that are tried by default."""
 
 PENALTY = 0.08
