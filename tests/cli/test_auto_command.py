@@ -144,8 +144,8 @@ def test_failed_candidates_are_reported_in_one_line(data, monkeypatch):
     monkeypatch.setattr(CandidatePool, "_fit", fail)
     result = run("fit", data, "-k", 3, *FEW)
     assert result.exit_code == 0, result.output
-    assert "AutoDALMC (4 candidates, " in result.stdout
-    assert result.stderr.startswith("anchorview: warning: 4 of 8 candidates could not be fitted")
+    assert "AutoDALMC (5 candidates, " in result.stdout
+    assert result.stderr.startswith("anchorview: warning: 3 of 8 candidates could not be fitted")
     assert result.stderr.endswith(" beta 0.1: no luck\n")
     assert result.stderr.count("\n") == 1
 

@@ -130,6 +130,6 @@ def test_planted_outliers_have_the_highest_scores(kind):
         views[name][rows] = rng.standard_normal((6, width))
     scores = outlier_scores(fitted(kind, views, 8), views)
     assert set(scores.nlargest(6).index) == set(rows)
-    # In units of the root mean square of all, which outliers with more anchors raise less.
-    assert scores[rows].min() > 1.9
+    # Times the root mean square; the more anchors, the less samples differ.
+    assert scores[rows].min() > 1.5
     np.testing.assert_allclose((scores**2).mean(), 1)

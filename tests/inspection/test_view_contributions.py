@@ -59,7 +59,8 @@ def margins(model, views, clusters=range(K)):
             centroids = [rule.centroids for rule in candidate.runs]
         else:
             landmarks, near = model._families.landmarks[scaling], samples.neighbors(scaling)
-            votes = [landmarks.votes(near, labels, K) for labels in of_landmarks]
+            pairs = zip(of_landmarks.labels, of_landmarks.shares, strict=True)
+            votes = [landmarks.votes(near, *pair, K) for pair in pairs]
             length = np.linalg.norm(np.hstack(votes), axis=1, keepdims=True)
             points, centroids = [own / length for own in votes], [np.eye(K)] * len(runs)
         for rows, center, labels, w in zip(points, centroids, runs, weight, strict=True):

@@ -117,6 +117,19 @@ def test_samples_that_lack_views(planted):
     assert np.isfinite(graph.eigenvectors(4, diffused=True)).all()
 
 
+def test_neighbors_of_equal_rows_are_near_in_other_views():
+    # Categories that say nothing of the clusters.
+    rng = np.random.default_rng(0)
+    y, categories = rng.integers(3, size=300), rng.integers(4, size=300)
+    values = 4 * np.eye(3)[y] + 0.5 * rng.standard_normal((300, 3))
+    graph = NeighborGraph(MultiViewData([np.eye(4)[categories], values]))
+    rows, near, squares = graph._neighbors[0]
+    assert (categories[rows][near.T] == categories[rows]).all()
+    assert (squares == 0).all()
+    assert (y[near.T] == y).mean() > 0.99
+    assert adjusted_rand_score(y, graph.n_communities(3)) > 0.95
+
+
 @pytest.mark.parametrize("n", [2, 3, 12])
 def test_few_and_equal_samples(n):
     rows = np.random.default_rng(0).standard_normal((n, 3))

@@ -59,14 +59,27 @@ def test_labels_are_passed_on_by_weights(data):
     placed, neighbors = fit(data)
     partitions = np.random.default_rng(0).integers(3, size=(2, 300))
     weights = [matrix.toarray() for matrix in placed.weights(neighbors)]
-    of_landmarks = placed.labels(neighbors, partitions, 3)
-    assert of_landmarks.shape == (2, 60)
-    found = placed.labels_of_samples(neighbors, of_landmarks, 3)
-    for labels, given, own in zip(partitions, of_landmarks, found, strict=True):
-        tables = [matrix.T @ np.eye(3)[labels] for matrix in weights]
-        np.testing.assert_array_equal(given, np.vstack(tables).argmax(axis=1))
-        votes = np.hstack(weights) @ np.eye(3)[given]
+    passed_on = placed.labels(neighbors, partitions, 3)
+    assert passed_on.labels.shape == passed_on.shares.shape == (2, 60)
+    found = placed.labels_of_samples(neighbors, passed_on, 3)
+    for labels, given, shares, own in zip(
+        partitions, passed_on.labels, passed_on.shares, found, strict=True
+    ):
+        table = np.vstack([matrix.T @ np.eye(3)[labels] for matrix in weights])
+        np.testing.assert_array_equal(given, table.argmax(axis=1))
+        np.testing.assert_allclose(shares, table.max(axis=1) / table.sum(axis=1), rtol=1e-6)
+        votes = np.hstack(weights) @ (shares[:, None] * np.eye(3)[given])
         np.testing.assert_array_equal(own, votes.argmax(axis=1))
+
+
+def test_a_view_of_two_categories_does_not_outvote_one_that_separates():
+    y = np.arange(200) % 2
+    # The second view has a category that both clusters share, but in which one prevails.
+    categories = ((np.arange(200) % 3 > 0) & (y == 0)).astype(float)
+    data = MultiViewData([10.0 * y[:, None] + np.arange(200)[:, None] / 200, categories[:, None]])
+    placed, neighbors = fit(data)
+    passed_on = placed.labels(neighbors, y[None], 2)
+    np.testing.assert_array_equal(placed.labels_of_samples(neighbors, passed_on, 2)[0], y)
 
 
 @pytest.mark.parametrize(

@@ -303,7 +303,12 @@ def test_documents_that_contradict_themselves(request, fixture, changes, reason)
         ("saved_auto", "agreement_", lambda a: a[1:, 1:], "'candidates' has length 8"),
         ("saved_auto", "_clustering/consensus/patterns", lambda a: a[0], "'patterns' has shape"),
         ("saved_auto", "_families/landmarks/unit-center/places/0", lambda a: a[1:], "has shape"),
-        ("saved_auto", f"{FITTED}/5/landmark_labels", lambda a: a + 9, "is not between 0 and"),
+        (
+            "saved_auto",
+            f"{FITTED}/5/landmark_labels/labels",
+            lambda a: a + 9,
+            "is not between 0 and",
+        ),
         ("saved_wide", f"{WIDE}/directions", lambda a: a[1:], "'directions' has shape (69, 12)"),
         ("saved_wide", f"{WIDE}/directions", lambda a: a[:, 1:], "'center' has shape"),
         ("saved_wide", f"{WIDE}/scaling/center", lambda a: a[1:], "'center' has shape"),

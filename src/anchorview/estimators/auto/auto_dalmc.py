@@ -60,7 +60,7 @@ class AutoDALMC(EmbeddingClusterer):
 
     Candidates are of two kinds, which have half of the weight each. *Directions*: DALMC in four
     scalings of the views. *Neighbors*: eigenvectors of neighbor graphs, and Louvain communities, in
-    two scalings. Every candidate gives one or two partitions of the samples. The score of a
+    two scalings. Every candidate gives up to two partitions, or five of few samples. The score of a
     partition is its mean adjusted Rand index with those of the *other* families (a kind in a
     scaling), which make other errors. Starting from the best partition of each family, samples are
     moved to the cluster whose mean pattern of labels over all partitions is nearest to that of the
@@ -173,8 +173,10 @@ class AutoDALMC(EmbeddingClusterer):
     connects the 15 nearest neighbors of a sample in each view, or 10, in 64 leading coordinates,
     by self-tuning weights; the graphs of the views are averaged. Candidates of neighbors label
     samples by the weights on their 5 nearest landmarks, 2,000 points that K-means places in each
-    view, or all samples if there are fewer; 500 for more than 20,000 samples. A landmark has the
-    label with most weight on it.
+    view, or all samples if there are fewer; 500 for more than 20,000 samples. A landmark votes for
+    the label with most weight on it, by the share of the label in that weight. Of rows that are
+    equal in a view, as rows of a few categories are, those are neighbors that are also near in the
+    other views.
 
     **Many samples.** Everything is fitted to about 10,000 samples, which are selected by their
     content, so that neither their order nor their place matters; of each view that samples may

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import LinAlgError
 from scipy.sparse.linalg import ArpackError
 
@@ -28,6 +27,7 @@ from anchorview.core.view_importance import relative
 from anchorview.estimators.auto.bases import MAX_DIRECTIONS
 from anchorview.estimators.auto.landmarks import (
     LABEL_DTYPE,
+    LandmarkLabels,
     Landmarks,
     Neighbors,
     fit_landmarks,
@@ -78,8 +78,7 @@ class Candidate:
     embedder: Embedder | None
     runs: tuple[Assignment, ...]
     """K-means runs on the embedding, by ascending inertia."""
-    landmark_labels: npt.NDArray[np.int16] | None
-    """Labels of the landmarks of all views by partition, (n_partitions, n_landmarks)."""
+    landmark_labels: LandmarkLabels | None
     view_weights: Array | None
     """None for graphs."""
     objective: Array
@@ -90,7 +89,8 @@ class Candidate:
     @property
     def n_partitions(self) -> int:
         """Number of partitions, one per K-means run."""
-        return len(self.runs) if self.landmark_labels is None else len(self.landmark_labels)
+        given = self.landmark_labels
+        return len(self.runs) if given is None else len(given.labels)
 
 
 def families_of(candidates: Sequence[Candidate]) -> list[FamilyKey]:
@@ -270,7 +270,7 @@ class CandidatePool:
         clock = perf_counter()
         embedder, weights, objective = None, None, np.empty(0)
         runs: tuple[Assignment, ...] = ()
-        by_landmark: Array | None = None
+        by_landmark: LandmarkLabels | None = None
         inertia: float | None = None
         if setting.kind == "communities":
             graph = self.graph(setting.scaling, setting.n_neighbors)

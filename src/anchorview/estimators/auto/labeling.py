@@ -19,7 +19,12 @@ from anchorview.core.scale import ViewScaling
 from anchorview.estimators.auto.bases import Basis, Coordinates
 from anchorview.estimators.auto.candidates import Candidate, first_partitions
 from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.landmarks import LABEL_DTYPE, Landmarks, Neighbors
+from anchorview.estimators.auto.landmarks import (
+    LABEL_DTYPE,
+    LandmarkLabels,
+    Landmarks,
+    Neighbors,
+)
 from anchorview.estimators.auto.settings import SHARING_A_BASIS
 from anchorview.estimators.explanation import (
     ROUNDING,
@@ -377,7 +382,7 @@ class ConsensusExplanation(Explanation):
 
         The center of a cluster in a partition is the mean of its centroids, weighted by the
         frequency of their labels in the cluster. Where landmarks give the labels, centroids are
-        those of samples that have all of their weight on one label.
+        those of samples that have all of their votes for one label.
         """
         candidates, families = self.labeler.clustering.candidates, self.labeler.families
         occupied = np.isfinite(self.consensus.offsets)
@@ -405,12 +410,12 @@ class ConsensusExplanation(Explanation):
 
 
 class VotesOfLandmarks(Embedder):
-    """Weights of the labels that landmarks give to samples, as an embedding of lifted views."""
+    """Votes of landmarks for the labels of samples, as an embedding of weights on landmarks."""
 
-    def __init__(self, landmark_labels: Array, counts: Sequence[int], n_clusters: int) -> None:
+    def __init__(self, given: LandmarkLabels, counts: Sequence[int], n_clusters: int) -> None:
         super().__init__(None, (ViewScaling(),) * len(counts), complete=False, maps={})
-        votes = np.eye(n_clusters)[landmark_labels]
-        stacked = votes.transpose(1, 0, 2).reshape(landmark_labels.shape[1], -1)
+        votes = given.shares[:, :, None] * np.eye(n_clusters)[given.labels]
+        stacked = votes.transpose(1, 0, 2).reshape(votes.shape[1], -1)
         self._by_view = np.split(stacked, np.cumsum(counts)[:-1])
 
     @property

@@ -7,7 +7,7 @@ the weights
 
 on its nearest landmarks, with squared distances ``d_j``, times the importance of the view. A
 partition of some samples is passed on to others by their weights: a landmark has the label with
-most weight on it.
+most weight on it, and votes for it by its share of the weight.
 """
 
 from collections.abc import Sequence
@@ -97,39 +97,51 @@ class Landmarks:
 
     def labels(
         self, neighbors: Sequence[Neighbors], partitions: Array, n_clusters: int
-    ) -> npt.NDArray[np.int16]:
-        """Labels of the landmarks of all views, one view after the other, in each partition."""
+    ) -> "LandmarkLabels":
+        """Labels of the landmarks of all views in each partition."""
         n, weights = partitions.shape[1], self.weights(neighbors)
-        found = []
-        for labels in partitions:
-            ones = (np.ones(n), labels, np.arange(n + 1))
+        labels, shares = [], []
+        for partition in partitions:
+            ones = (np.ones(n), partition, np.arange(n + 1))
             members = sparse.csr_array(ones, shape=(n, n_clusters))
-            tables = [(matrix.T @ members).toarray() for matrix in weights]
-            found.append(np.concatenate([table.argmax(axis=1) for table in tables]))
-        return np.array(found, dtype=LABEL_DTYPE)
+            table = np.vstack([(matrix.T @ members).toarray() for matrix in weights])
+            labels.append(table.argmax(axis=1))
+            total = np.maximum(table.sum(axis=1), np.finfo(float).tiny)
+            shares.append(table.max(axis=1) / total)
+        return LandmarkLabels(np.array(labels, LABEL_DTYPE), np.array(shares, np.float32))
 
     def labels_of_samples(
-        self, neighbors: Sequence[Neighbors], landmark_labels: Array, n_clusters: int
+        self, neighbors: Sequence[Neighbors], given: "LandmarkLabels", n_clusters: int
     ) -> Array:
-        """Labels of samples in each partition: those with most of their weight, over all views."""
-        votes = (self.votes(neighbors, labels, n_clusters) for labels in landmark_labels)
+        """Labels of samples in each partition: those with most votes, over all views."""
+        pairs = zip(given.labels, given.shares, strict=True)
+        votes = (self.votes(neighbors, *pair, n_clusters) for pair in pairs)
         # Two views often have all of their weight on different labels: not rounding decides then.
         rounded = (np.round(own, VOTE_DIGITS) for own in votes)
         return np.array([own.argmax(axis=1) for own in rounded], dtype=LABEL_DTYPE)
 
     def votes(
-        self, neighbors: Sequence[Neighbors], landmark_labels: Array, n_clusters: int
+        self, neighbors: Sequence[Neighbors], labels: Array, shares: Array, n_clusters: int
     ) -> Array:
-        """Weight of each label for each sample, (n, n_clusters)."""
+        """Votes for each label for each sample in one partition, (n, n_clusters)."""
         n = len(neighbors[0][0])
         starts = np.cumsum([0, *self.counts[:-1]])
         cells, values = [], []
         for (near, weights), start in zip(neighbors, starts, strict=True):
-            labels = landmark_labels[start + near].astype(np.intp)
-            cells.append((labels + n_clusters * np.arange(n)[:, None]).ravel())
-            values.append(weights.ravel())
+            at = start + near
+            cells.append((labels[at] + n_clusters * np.arange(n)[:, None]).ravel())
+            values.append((weights * shares[at]).ravel())
         total = np.bincount(np.concatenate(cells), np.concatenate(values), n * n_clusters)
         return total.reshape(n, n_clusters)
+
+
+@dataclass(frozen=True)
+class LandmarkLabels:
+    """Labels of the landmarks of all views, one view after the other, (n_partitions, n)."""
+
+    labels: npt.NDArray[np.int16]
+    shares: npt.NDArray[np.float32]
+    """Share of the weight on each landmark that has its label."""
 
 
 def fit_landmarks(

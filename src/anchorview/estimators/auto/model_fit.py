@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.typing import Array
+from anchorview.core.scale import fit_scalings
 from anchorview.core.view_importance import relative
 from anchorview.estimators.auto.bases import MAX_DIRECTIONS, Basis, fit_bases
 from anchorview.estimators.auto.candidates import (
@@ -216,7 +217,7 @@ def _fit_pool(
     sample: MultiViewData, n_represented: int, seed: int, importance: Array
 ) -> tuple[dict[str, Basis], CandidatePool, Array]:
     """Bases of samples, the pool of their coordinates, and the order of the samples in it."""
-    order = order_by_content(sample)
+    order = order_by_content(sample, fit_scalings(sample, STANDARDIZED))
     bases, coordinates, errors = fit_bases(sample[order], FIT_ERRORS)
     if not bases:
         raise ValueError(f"{NO_CANDIDATE}{errors[STANDARDIZED]}")

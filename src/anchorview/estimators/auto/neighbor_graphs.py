@@ -47,6 +47,11 @@ MAX_RATIO, MIN_STEP = 1.3, 0.5
 the logarithm of resolutions: both save trials, and accuracy does not depend on them."""
 
 
+EQUAL, OTHER_VIEWS = 1e-10, 0.03
+"""Share of the mean squared norm up to which rows of a view are taken to be equal, and factor of
+the coordinates of other views if there are more equal rows than neighbors, as in views of a few
+categories."""
+
 Neighbors = tuple[Array, Array, Array]
 """Rows that have a view, the nearest others of each, nearest first, and squared distances."""
 
@@ -68,15 +73,20 @@ class NeighborGraph:
             rows = np.arange(self.n_samples)
             if self._available is not None:
                 rows = np.flatnonzero(self._available[:, p])
-            points = leading_coordinates(coordinates.views[p][rows])
             if len(rows) < 2:
                 return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
-            parts = [
-                nearest_places(points[block], points, n_neighbors, block.start)
-                for block in row_slices(len(rows), max(1, MAX_DISTANCES // len(rows)))
-            ]
-            near, squares = map(np.vstack, zip(*parts, strict=True))
-            return rows, near, squares.astype(np.float64)
+            points = leading_coordinates(coordinates.views[p][rows])
+            near, squares = _nearest_others(points, n_neighbors)
+            if (squares[:, -1] <= EQUAL * np.square(points).sum(axis=1).mean()).any():
+                # Of many equal rows, those that are also near in other views are neighbors.
+                others = (view[rows] for q, view in enumerate(coordinates.views) if q != p)
+                added = [OTHER_VIEWS * leading_coordinates(view) for view in others]
+                near, _ = _nearest_others(np.hstack([points, *added]), n_neighbors)
+                away = (np.square(points - points[column]).sum(axis=1) for column in near.T)
+                squares = np.column_stack(list(away)).astype(np.float64)
+                order = np.argsort(squares, axis=1, kind="stable")
+                near, squares = (np.take_along_axis(x, order, axis=1) for x in (near, squares))
+            return rows, near, squares
 
         views = range(len(coordinates.views))
         self._neighbors = [result for _, result in parallel_map(neighbors_in, views)]
@@ -108,8 +118,7 @@ class NeighborGraph:
             graph.data = np.round(graph.data, WEIGHT_DIGITS)
             # Not its Leiden class, which draws from the C library's generator without a seed.
             method = Louvain(resolution, return_probs=False, return_aggregate=False)
-            labels = method.fit_predict(graph)
-            self._communities[resolution] = labels
+            self._communities[resolution] = method.fit_predict(graph)
         return self._communities[resolution]
 
     def n_communities(self, n_clusters: int) -> Array:
@@ -182,6 +191,16 @@ class NeighborGraph:
         W = sparse.csr_array((weights.ravel(), indices), shape=(n, n))
         W = W.maximum(W.T)
         return _normalized(W, np.asarray(W.sum(axis=1)).ravel())
+
+
+def _nearest_others(points: Array, count: int) -> tuple[Array, Array]:
+    """Positions of the nearest other points of each, nearest first, and squared distances."""
+    parts = [
+        nearest_places(points[block], points, count, block.start)
+        for block in row_slices(len(points), max(1, MAX_DISTANCES // len(points)))
+    ]
+    near, squares = map(np.vstack, zip(*parts, strict=True))
+    return near, squares.astype(np.float64)
 
 
 def _next_power(counts: Mapping[float, int], n_clusters: int) -> float:

@@ -12,7 +12,7 @@ from anchorview.estimators.auto.bases import Basis, ViewBasis
 from anchorview.estimators.auto.candidates import Candidate
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.labeling import Clustering, Families, RowSums
-from anchorview.estimators.auto.landmarks import Landmarks
+from anchorview.estimators.auto.landmarks import LandmarkLabels, Landmarks
 from anchorview.estimators.auto.settings import SHARING_A_BASIS
 from anchorview.estimators.persistence.codec import (
     SHAPES,
@@ -122,6 +122,7 @@ SHAPES |= {
     Basis: {"views": "*"},
     ViewBasis: {"directions": "d* j*", "center": "j*"},
     Landmarks: {"places": "m* i*", "importance": "v"},
+    LandmarkLabels: {"labels": "r m", "shares": "r m"},
 }
 
 
@@ -195,5 +196,5 @@ def _require_candidate(candidate: Candidate, families: Families, k: int) -> None
     else:
         require(scaling in families.landmarks, "the landmarks of a candidate are missing")
         lengths["m"] = sum(families.landmarks[scaling].counts)
-        lengths.require_value(labels, "landmark_labels", "r m")
-        require_labels("landmark_labels", labels, k)
+        lengths.require(labels)
+        require_labels("landmark_labels", labels.labels, k)
