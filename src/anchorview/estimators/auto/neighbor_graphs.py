@@ -5,7 +5,8 @@ In each view a sample i is connected to its nearest neighbors j with the self-tu
 farthest of the neighbors. Weights are the maximum of both directions, ``N = D^-1/2 W D^-1/2``, and
 the graph is the mean of the views', weighted by their importance ``w``. Cross-diffusion sends one
 view's neighbors through the graphs of the others: ``sum_v w_v N_v mean(w_u N_u, u != v) N_v / V +
-mean(w_v N_v) / 2``.
+mean(w_v N_v) / 2``. Of more equal rows than neighbors, those that are near in other views are
+neighbors.
 """
 
 from collections.abc import Mapping
@@ -45,7 +46,6 @@ MAX_TRIALS = 8
 MAX_RATIO, MIN_STEP = 1.3, 0.5
 """Communities that are more than asked for by at most this factor are merged, and minimum step of
 the logarithm of resolutions: both save trials, and accuracy does not depend on them."""
-
 
 EQUAL, OTHER_VIEWS = 1e-10, 0.03
 """Share of the mean squared norm up to which rows of a view are taken to be equal, and factor of
