@@ -174,9 +174,8 @@ class AutoDALMC(EmbeddingClusterer):
     by self-tuning weights; the graphs of the views are averaged. Candidates of neighbors label
     samples by the weights on their 5 nearest landmarks, 2,000 points that K-means places in each
     view, or all samples if there are fewer; 500 for more than 20,000 samples. A landmark votes for
-    the label with most weight on it, by the share of the label in that weight. Of rows that are
-    equal in a view, as rows of a few categories are, those are neighbors that are also near in the
-    other views.
+    the label with most weight on it, by its share. Of equal rows of a view, as of a few categories,
+    those are neighbors that are also near in the other views.
 
     **Many samples.** Everything is fitted to about 10,000 samples, which are selected by their
     content, so that neither their order nor their place matters; of each view that samples may
