@@ -159,10 +159,8 @@ class CountTransformer(OneToOneFeatureMixin, ViewTransformer):
         X_new : array or csr_array (n, d)
         """
         check_is_fitted(self, "n_samples_seen_")
-        values: Any = self._counts(X)
-        is_sparse = sparse.issparse(values)
-        values = sparse.csr_array(values, copy=True) if is_sparse else np.array(values)
-        entries = values.data if is_sparse else values
+        values: Any = self._counts(X).copy()
+        entries, is_sparse = _entries(values), sparse.issparse(values)
         factors = self._factors(values).astype(entries.dtype)
         entries *= np.repeat(factors, np.diff(values.indptr)) if is_sparse else factors[:, None]
         np.log1p(entries, out=entries)
@@ -174,8 +172,7 @@ class CountTransformer(OneToOneFeatureMixin, ViewTransformer):
 
     def _counts(self, X: Any, reset: bool = False) -> Matrix:
         values = self._validate(X, reset, allow_nan=False)
-        entries = values.data if sparse.issparse(values) else values
-        if entries.size and entries.min() < 0:
+        if _entries(values).min(initial=0) < 0:
             raise ValueError(
                 f"{type(self).__name__} needs counts, which are not negative. Leave the view out "
                 "of preprocess if it is preprocessed already."
@@ -348,25 +345,21 @@ class CellImputer(OneToOneFeatureMixin, ViewTransformer):
 
     def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
         values = self._validate(X, reset=is_first)
-        entries = values.data if sparse.issparse(values) else values
-        missing = np.isnan(entries)
-        if self.strategy == "median":
-            if sparse.issparse(values):
-                raise ValueError(
-                    "Medians of sparse features are mostly 0: use strategy='mean' "
-                    "(preprocess='impute-mean')."
-                )
-            empty = missing.all(axis=0)
-            medians = np.nanmedian(np.where(empty, 0, values), axis=0)
-            sums, known = medians, (~empty).astype(np.float64)
-        else:
+        missing = np.isnan(values) if isinstance(values, np.ndarray) else _nan_entries(values)
+        known = values.shape[0] - _sums(missing, axis=0)
+        if self.strategy == "mean":
             filled = values.copy()
-            (filled.data if sparse.issparse(values) else filled)[missing] = 0
-            absent: Any = missing
-            if sparse.issparse(values):
-                absent = values.copy()
-                absent.data = missing.astype(np.float64)
-            sums, known = _sums(filled, axis=0), values.shape[0] - _sums(absent, axis=0)
+            entries = _entries(filled)
+            entries[np.isnan(entries)] = 0
+            sums = _sums(filled, axis=0)
+        elif sparse.issparse(values):
+            raise ValueError(
+                "Medians of sparse features are mostly 0: use strategy='mean' "
+                "(preprocess='impute-mean')."
+            )
+        else:
+            known = (known > 0).astype(np.float64)
+            sums = np.nanmedian(np.where(known > 0, values, 0), axis=0)
         return {"n_samples_seen_": values.shape[0], "_sums": sums, "_known": known}
 
     partial_fit = available_if(_adds_up)(ViewTransformer.partial_fit)
@@ -399,14 +392,12 @@ class CellImputer(OneToOneFeatureMixin, ViewTransformer):
         """
         fill = self.values_
         values = self._validate(X)
-        entries = values.data if sparse.issparse(values) else values
-        missing = np.isnan(entries)
+        missing = np.isnan(_entries(values))
         if missing.any():
             values = values.copy()
-            if sparse.issparse(values):
-                values.data[missing] = fill[values.indices[missing]]
-            else:
-                values[missing] = np.broadcast_to(fill, values.shape)[missing]
+            is_sparse = sparse.issparse(values)
+            fills = fill[values.indices] if is_sparse else np.broadcast_to(fill, values.shape)
+            _entries(values)[missing] = fills[missing]
         return values
 
 
@@ -516,7 +507,7 @@ class TableEncoder(ViewTransformer):
         names : array of str
         """
         encoded = zip(self.columns_, self._encodings(), strict=True)
-        names = [f"{column}{suffix}" for column, each in encoded for suffix in each.suffixes]
+        names = [f"{column}{suffix}" for column, by in encoded for suffix in by.suffixes]
         return np.array(names, dtype=object)
 
     def transform(self, X: Any) -> Array:
@@ -703,6 +694,15 @@ def _table(X: Any) -> TableView:
 
 def _sums(values: Matrix, axis: int) -> Array:
     return np.asarray(values.sum(axis=axis, dtype=np.float64)).ravel()
+
+
+def _entries(values: Matrix) -> Array:
+    """Values of an array, or the entries that a CSR matrix stores; changes change the matrix."""
+    return np.asarray(values.data) if sparse.issparse(values) else np.asarray(values)
+
+
+def _nan_entries(values: Matrix) -> Any:
+    return sparse.csr_array((np.isnan(values.data), values.indices, values.indptr), values.shape)
 
 
 def _divided(number: float, by: Array) -> Array:

@@ -112,7 +112,7 @@ BAD = {
             "x": pd.DataFrame(a, list("abcdef")).drop("c").reindex(list("abcdef")),
             "y": pd.DataFrame(b, list("abcdef")).drop("c"),
         },
-        r"Sample 2 \('c'\) has no view",
+        "'c'.* no view",
     ),
     "ids of another type": (
         {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=[str(i) for i in range(6)])},
@@ -168,8 +168,7 @@ class Unreadable:
     ("wrap", "message"),
     [
         (lambda thing: thing, "DataFrames or scipy.sparse matrices, .* got Unreadable"),
-        (lambda thing: [a, [thing] * 6], "view 1 is of type list with elements of type Unreadable"),
-        (lambda thing: [[1.0, thing]] * 6, "view 0 is of type list with elements of type Unreadab"),
+        (lambda thing: [a, thing], "view 1 is of type Unreadable"),
         (lambda thing: {"a": {"x": 1}}, r"view 0 \('a'\) is of type dict, which cannot be read"),
     ],
 )
@@ -189,7 +188,7 @@ def test_messages_have_plain_numbers():
     cell = pd.DataFrame(spoiled(1e200, 2, 3), ids, pd.Index([5, 6, 7, 8]))
     for use, views, message in (
         (MultiViewData, [cell], r"\(sample 6\), column 3 \('8'\)"),
-        (MultiViewData, [pd.DataFrame(lacking, ids)], r"Sample 2 \(6\) has no view"),
+        (MultiViewData, [pd.DataFrame(lacking, ids)], "sample 6.* no view"),
         (MultiViewData, [pd.DataFrame(a, ids), pd.DataFrame(a, ids + 1)], "like 0, .* like 1"),
         (AMGL(2).fit, [pd.DataFrame(lacking, ids), pd.DataFrame(a, ids)], "sample 6 lacks view 0"),
     ):
@@ -262,5 +261,5 @@ def test_absent_views_no_rows_wider_floats_and_availability_given_twice():
         require_fittable(data)
     assert len(MultiViewData(pair())[[]]) == 0
     assert MultiViewData(pair()[0].astype(np.longdouble)).views[0].dtype == np.float64
-    with pytest.raises(ValueError, match="which has its own"):
+    with pytest.raises(ValueError, match="available="):
         MultiViewData(MultiViewData(pair()), available=np.ones((6, 2), bool))

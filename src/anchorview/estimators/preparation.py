@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from anchorview._utils.text import quoted
 from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.preprocessing import (
     CellImputer,
@@ -30,6 +29,7 @@ from anchorview.preprocessing import (
 from anchorview.sources.part_source import PartSource
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
+from anchorview.views.matrix_checks import cell
 from anchorview.views.row_source import RowSource, working_precision
 from anchorview.views.table_columns import TableView
 
@@ -301,13 +301,10 @@ def _require_counts(data: MultiViewData, p: int, step: Any) -> None:
     if not len(rows):
         return
     row, column = int(known[rows[0]]), int(columns[0])
-    names, ids = data.feature_names[p], data.sample_ids
-    feature = f"{column}" if names is None else f"{column} ({names[column]!r})"
-    sample = "" if ids is None else f" (sample {quoted(ids[row])})"
+    where = cell(row, column, data.sample_ids, data.feature_names[p], data.first_row)
     raise ValueError(
-        f"{data.describe_view(p)} has {view[row, column]:.3g} at row {data.first_row + row}"
-        f"{sample}, column {feature}: preprocess needs counts, which are not negative. Leave the "
-        "view out of preprocess if it is preprocessed already."
+        f"{data.describe_view(p)} has {view[row, column]:.3g} at {where}: preprocess needs counts, "
+        "which are not negative. Leave the view out of preprocess if it is preprocessed already."
     )
 
 

@@ -29,7 +29,7 @@ def require_unique_ids(ids: "pd.Index[Any]", view: str) -> None:
 
 
 def different_ids(views: "Sequence[tuple[str, pd.Index[Any]]]", first_row: int) -> str:
-    """First row in which views, each with its name, have different ids; empty if there is none."""
+    """First row in which named views have different ids; empty if there is none."""
     for name, ids in views[1:]:
         first, expected = views[0]
         for i in np.flatnonzero(np.asarray(ids != expected))[:1]:
@@ -67,7 +67,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 
 
 def least_shared(shared: NDArray[Any], share: float) -> tuple[int, int] | None:
-    """View that shares less than a share of ids with each other, and one with which it shares most.
+    """View that shares less than a share of ids with all others, and the most similar of these.
 
     `shared` has the number of ids that two views share; its diagonal is the sizes of the views.
     """
@@ -84,7 +84,7 @@ def least_shared(shared: NDArray[Any], share: float) -> tuple[int, int] | None:
 def require_shared_ids(
     shared: NDArray[Any], descriptions: Sequence[str], examples: Sequence[Any]
 ) -> None:
-    """Raise if a view shares no id with any other; there is an example of the ids of each."""
+    """Raise if a view shares no id with another view; `examples` has an id of each view."""
     if (pair := least_shared(shared, NOTHING)) is not None:
         p, q = pair
         raise ValueError(
@@ -99,13 +99,13 @@ Comparison = Callable[[int, int], tuple[Any, Any, str]]
 def warn_if_few_shared(
     shared: NDArray[Any], descriptions: Sequence[str], compare: Comparison
 ) -> None:
-    """Warn about a view that shares fewer than half of the ids of the smaller with each other."""
+    """Warn about a view that shares few ids with all other views, by the smaller of two views."""
     if (pair := least_shared(shared, FEW)) is not None:
         p, q = pair
         a, b, difference = compare(p, q)
         warnings.warn(
-            f"{descriptions[p]} and {descriptions[q]} share only {shared[p, q]} sample ids: others "
-            f"are like {quoted(a)} and {quoted(b)}. {difference}Samples are aligned by id; if "
+            f"{descriptions[p]} and {descriptions[q]} share only {shared[p, q]} sample ids: the "
+            f"rest are like {quoted(a)} and {quoted(b)}. {difference}Samples are aligned by id; if "
             "these do lack views, pass join='outer' to fit, or join='inner' to use only those that "
             "have all.",
             stacklevel=2,
@@ -120,17 +120,15 @@ def compare_ids(a: "pd.Index[Any]", b: "pd.Index[Any]") -> tuple[Any, Any, str]:
 
 def _spelling_difference(a: "pd.Index[Any]", b: "pd.Index[Any]") -> str:
     """Sentence with the spelling by which most ids would match; empty if none would."""
-    best: list[tuple[Any, Any]] = []
-    by = ""
+    matches = {}
     for difference, spelled in SPELLINGS.items():
         known = {spelled(str(sample)): sample for sample in b}
-        pairs = [(x, known[key]) for x in a if (key := spelled(str(x))) in known]
-        if len(pairs) > len(best):
-            best, by = pairs, difference
-    if not best:
+        matches[difference] = [(x, known[key]) for x in a if (key := spelled(str(x))) in known]
+    difference, pairs = max(matches.items(), key=lambda item: len(item[1]))
+    if not pairs:
         return ""
-    x, y = map(quoted, best[0])
-    return f"{len(best)} ids, such as {x} and {y}, differ only in {by}: write them the same. "
+    x, y = map(quoted, pairs[0])
+    return f"{len(pairs)} ids, such as {x} and {y}, differ only in {difference}: write them alike. "
 
 
 def align_frames(
@@ -182,18 +180,16 @@ def reindex_rows(matrix: Any, rows: NDArray[np.intp]) -> Any:
         return matrix
     if isinstance(matrix, StoredView):
         return select_stored(matrix, rows)
-    present = np.flatnonzero(rows >= 0)
-    taken = matrix[rows[present]]
-    if len(present) == len(rows):
-        return taken
-    shape = (len(rows), matrix.shape[1])
-    if isinstance(taken, np.ndarray):
-        filled = np.full(shape, np.nan, np.result_type(matrix, np.float16))
-        filled[present] = taken
+    present = rows >= 0
+    if present.all():
+        return matrix[rows]
+    if isinstance(matrix, np.ndarray):
+        filled = np.full((len(rows), matrix.shape[1]), np.nan, np.result_type(matrix, np.float16))
+        filled[present] = matrix[rows[present]]
         return filled
-    row_lengths = np.zeros(len(rows) + 1, dtype=taken.indptr.dtype)
-    row_lengths[present + 1] = np.diff(taken.indptr)
-    return sparse.csr_array((taken.data, taken.indices, np.cumsum(row_lengths)), shape=shape)
+    # Row -1, the last one, is empty.
+    empty = sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
+    return sparse.vstack([matrix, empty], format="csr")[rows]
 
 
 def require_known_ids(values: "pd.Index[Any]", ids: "pd.Index[Any]", what: str) -> None:

@@ -110,7 +110,7 @@ class MultiViewData(RowSource):
     sample_ids: "pd.Index[Any] | None"
     feature_names: tuple[FeatureNames | None, ...]
     first_row: int = 0
-    """Position of the first sample in the source of which this is a part."""
+    """Position of the first sample in the source that this is a part of."""
     finite: bool = False
     """Whether the views were just found to have finite values only."""
 
@@ -125,8 +125,7 @@ class MultiViewData(RowSource):
         if isinstance(X, MultiViewData):
             if available is not None:
                 raise ValueError(
-                    "available= cannot be given with MultiViewData, which has its own; give the "
-                    "views."
+                    "available= cannot be given with MultiViewData, which knows it; give the views."
                 )
             self._set(X.contents)
             self.design = X.design
@@ -209,7 +208,7 @@ class MultiViewData(RowSource):
         ]
 
     def blocks(self, block_rows: int | None = None) -> Iterator[RowBlock]:
-        """Blocks of rows, each of one group, that cover all samples."""
+        """Blocks of rows that cover all samples; a block is part of one group."""
         step = self.rows_per_block if block_rows is None else block_rows
         for group in self.groups:
             for start in range(0, group.size, step):
@@ -227,7 +226,7 @@ class MultiViewData(RowSource):
         return self.blocks(max(self.rows_per_block, int(LARGEST_BLOCK // max(1, row_bytes))))
 
     def with_views(self, positions: Sequence[int]) -> "MultiViewData":
-        """Return the same samples with some of the views, of which a sample may have none."""
+        """Return the same samples with some of the views; a sample may lack all of them."""
         available = None if self.available is None else self.available[:, list(positions)]
         return self._replaced(
             views=[self.views[p] for p in positions],
@@ -308,7 +307,7 @@ ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewD
 def _checked(
     views: NamedViews, given: ArrayLike | None = None, first_row: int = 0
 ) -> tuple[NamedViews, bool]:
-    """Views in memory, checked, with the availability of each sample, and whether all are finite.
+    """Views in memory, checked, with the available views of samples, and whether all are finite.
 
     Single values may be NaN.
     """
@@ -357,7 +356,7 @@ def container_with_views(
     feature_names: tuple[FeatureNames | None, ...] | None = None,
     nan_cells: bool = False,
 ) -> MultiViewData:
-    """Return the same samples with other values, of which none may be NaN unless `nan_cells`."""
+    """Return the same samples with other values, without NaN unless `nan_cells`."""
     names = data.feature_names if feature_names is None else feature_names
     data = data._replaced(views=list(views), feature_names=names)
     return data if nan_cells else without_nan(data)

@@ -56,12 +56,12 @@ class FittedViews:
         """
         expected = self.feature_names[p]
         if expected is None and names is not None:
-            # A DataFrame without names of its own has the column labels 0, 1, 2...
+            # A DataFrame made without names has the column labels 0, 1, 2...
             default = np.arange(self.widths[p]).astype(str).astype(object)
             expected = default if set(default) == set(names) else None
         if expected is None or names is None:
             if width != self.widths[p]:
-                # With one view the message is scikit-learn's own.
+                # With one view the message is that of scikit-learn.
                 subject = describe_view(p, self.names[p]) if len(self.names) > 1 else "X"
                 raise ValueError(
                     f"{subject} has {width} features, but {self.estimator} is expecting "

@@ -7,7 +7,7 @@ with the views afterwards depends on where their rows are.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Number
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -41,10 +41,7 @@ from anchorview.views.row_source import RowSource
 from anchorview.views.stored_view import StoredView, View, ViewFile
 from anchorview.views.table_columns import named_columns
 
-Choice: TypeAlias = str | Mapping[str, str | None] | None
-"""A name for all modalities, or one per modality."""
 Join = Literal["outer", "inner"]
-JOINS = ("outer", "inner")
 
 
 class DaskCollection(Protocol):
@@ -109,10 +106,10 @@ def parse(
 ) -> NamedViews:
     """Named and aligned views from any accepted form of input; those in Dask are only named.
 
-    `selection` and `join` are the arguments `views` and `join` of `fit`: which matrices of AnnData
-    objects are the views, and of which samples.
+    `selection` and `join` are the arguments `views` and `join` of `fit`: they select matrices of
+    AnnData objects, and samples.
     """
-    if join not in (*JOINS, None):
+    if join not in (*get_args(Join), None):
         raise ValueError(f"join must be 'outer' or 'inner'; got {join!r}.")
     if isinstance(X, NamedViews):
         return X
@@ -120,7 +117,7 @@ def parse(
         views = _selected_views(X, parse_selection(selection))
     elif join == "inner" and isinstance(X, RowSource):
         raise TypeError(
-            f"join='inner' does not apply to {type(X).__name__}, whose samples are aligned "
+            f"join='inner' does not apply to {type(X).__name__}: its samples are aligned "
             "already. Select the samples that have all views, or give the views themselves."
         )
     else:
@@ -214,10 +211,9 @@ def _views_of_mudata(
 def _with_anndata(
     given: NamedViews, choices: Mapping[str, MatrixChoice] | None = None
 ) -> NamedViews:
-    """Views with matrices in place of AnnData objects: frames, or others with equal rows.
+    """Views with matrices in place of AnnData objects, by default ``X``; dense ones are frames.
 
-    Matrices that are sparse or on disk are aligned here, as they have no ids by which this could
-    be done later. By default the matrix is ``X``.
+    Matrices that are sparse or on disk have no ids, so they are aligned here.
     """
     views = list(given.views)
     matrices = {}
@@ -341,21 +337,18 @@ def _selected_views(X: Any, choices: dict[str, MatrixChoice]) -> NamedViews:
 
 
 def views_from_mudata(
-    mdata: AnnotatedData, *, layer: Choice = None, use_rep: Choice = None, use_var: Choice = None
+    mdata: AnnotatedData, views: ViewSelection | None = None
 ) -> tuple[dict[str, View], NDArray[np.bool_]]:
-    """Return the modalities of a MuData object as views of the same samples.
+    """Return matrices of a MuData or AnnData object as views of the same samples.
 
     Parameters
     ----------
     mdata : MuData or AnnData
         An AnnData object is one view, named "view_0".
-    layer : str or dict of str to str, optional
-        The layer to use instead of ``X``: for all modalities, or by modality.
-    use_rep : str or dict of str to str, optional
-        The representation in ``obsm`` of the modality to use instead of ``X``.
-    use_var : str or dict of str to str, optional
-        A boolean column of ``var``, such as "highly_variable", that selects features of ``X`` or
-        of the layer. A modality without it keeps all features, unless a dict names that modality.
+    views : dict of str to str, optional
+        The matrix of each modality, in the grammar of `views` of :meth:`anchorview.DALMC.fit`, such
+        as ``{"rna": "X:highly_variable", "protein": "layer:clr"}``. By default ``X`` of all
+        modalities.
 
     Returns
     -------
@@ -380,8 +373,8 @@ def views_from_mudata(
     >>> import anndata
     >>> cells = anndata.AnnData(np.eye(3, 2), obs=pd.DataFrame(index=["a", "b", "c"]))
     >>> cells.obsm["X_pca"] = np.ones((3, 1))
-    >>> views, available = views_from_mudata(cells, use_rep="X_pca")
-    >>> views["view_0"]
+    >>> views, available = views_from_mudata(cells, {"pca": "obsm:X_pca"})
+    >>> views["pca"]
        X_pca_0
     a      1.0
     b      1.0
@@ -390,40 +383,7 @@ def views_from_mudata(
     np.True_
     """
     require_mudata(mdata)
-    modalities = modalities_of(mdata)
-    for option, choice in (("layer", layer), ("use_rep", use_rep), ("use_var", use_var)):
-        named = choice if isinstance(choice, Mapping) else ()
-        unknown = [name for name in named if name not in modalities]
-        if unknown:
-            raise ValueError(
-                f"{option} names {unknown[0]!r}, but the modalities are {', '.join(modalities)}."
-            )
-    choices = {
-        name: _choice(name, modality, layer, use_rep, use_var)
-        for name, modality in modalities.items()
-    }
-    selected = _views_of_mudata(mdata, choices)
-    views = [view[:] if isinstance(view, StoredView) else view for view in selected.views]
-    assert selected.available is not None
-    return dict(zip(selected.names, views, strict=True)), selected.available
-
-
-def _choice(
-    name: str, modality: Any, layer: Choice, use_rep: Choice, use_var: Choice
-) -> MatrixChoice:
-    layer_name, rep_name, var_name = (
-        choice.get(name) if isinstance(choice, Mapping) else choice
-        for choice in (layer, use_rep, use_var)
-    )
-    if layer_name is not None and rep_name is not None:
-        raise ValueError(f"Modality {name!r} is given both a layer and a use_rep. Give one.")
-    if rep_name is not None:
-        if var_name is not None and isinstance(use_var, Mapping):
-            raise ValueError(
-                f"Modality {name!r} is given both a use_rep and a use_var, which selects features "
-                "of X or a layer only. Give one."
-            )
-        return MatrixChoice("obsm", rep_name)
-    if var_name not in modality.var and not isinstance(use_var, Mapping):
-        var_name = None
-    return MatrixChoice("X" if layer_name is None else "layer", layer_name, var_name)
+    found = _views_of_mudata(mdata, None if views is None else parse_selection(views))
+    matrices = [view[:] if isinstance(view, StoredView) else view for view in found.views]
+    assert found.available is not None
+    return dict(zip(found.names, matrices, strict=True)), found.available

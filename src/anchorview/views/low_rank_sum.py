@@ -1,4 +1,4 @@
-"""Sparse views from whose rows something dense was subtracted, without making them dense."""
+"""Sparse views minus dense rows of low rank, without making them dense."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,10 +14,12 @@ more are faster than those of dense rows."""
 
 
 class LowRankSum:
-    """Rows ``sparse + coefficients @ terms`` of a view, of which blocks become dense.
+    """Rows ``sparse + coefficients @ terms`` of a view; blocks of rows become dense.
 
     Both `entries` and `coefficients` are CSR matrices; there are few `terms`.
     """
+
+    ndim = 2
 
     def __init__(
         self, entries: sparse.csr_array, coefficients: sparse.csr_array, terms: Array

@@ -9,13 +9,10 @@ from scipy import sparse
 
 from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
-from anchorview._utils.text import describe_view, quoted
+from anchorview._utils.text import capitalized, describe_view, quoted
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import TableView, frame_values, object_values
-
-LISTED_COLUMNS = 5
-"""Maximum number of columns that a message lists."""
 
 
 def read_whole(view: Any) -> Matrix:
@@ -93,30 +90,13 @@ ACCEPTED_INSTEAD = {
 
 def _require_array_like(view: Any, description: str) -> None:
     """Raise if NumPy would have to read an unknown object element by element."""
-    if hasattr(view, "__array__"):
-        return
-    type_name = type(view).__name__
-    if isinstance(view, list | tuple):
-        unknown = [cls.__name__ for cls in _element_types(view) if not _is_known(cls)]
-        if not unknown:
-            return
-        type_name = f"{type_name} with elements of type {min(unknown)}"
-    raise TypeError(
-        f"{description} is of type {type_name}, which cannot be read as a matrix. A view is a 2-D "
-        "NumPy array, DataFrame, scipy.sparse matrix or AnnData object with one row per sample, "
-        f"or a view on disk or in Dask.{ACCEPTED_INSTEAD.get(type_name, '')}"
-    )
-
-
-def _element_types(items: Any) -> set[type]:
-    nested = [item for item in items if isinstance(item, list | tuple)]
-    return set(map(type, items)).union(*map(_element_types, nested))
-
-
-def _is_known(cls: type) -> bool:
-    """Whether NumPy takes an element of this type for a scalar, or knows how to read it."""
-    known = issubclass(cls, list | tuple | str | bytes) or hasattr(cls, "__array__")
-    return known or not (hasattr(cls, "__getitem__") or hasattr(cls, "__iter__"))
+    if not (isinstance(view, list | tuple) or hasattr(view, "__array__")):
+        type_name = type(view).__name__
+        raise TypeError(
+            f"{description} is of type {type_name}, which cannot be read as a matrix. A view is a "
+            "2-D NumPy array, DataFrame, scipy.sparse matrix or AnnData object with one row per "
+            f"sample, or a view on disk or in Dask.{ACCEPTED_INSTEAD.get(type_name, '')}"
+        )
 
 
 def common_length(matrices: Sequence[Any], names: Sequence[str]) -> int:
@@ -190,38 +170,45 @@ def finite_rows(
         wrong &= (present & available)[:, None]
         positions = np.argwhere(wrong)
     if len(positions):
-        problem = _bad_values(positions, entries[wrong], ids, features, first_row, len(every_row))
-        raise ValueError(f"{description} {problem}")
+        row, column = positions[0].tolist()
+        where = cell(row, column, ids, features, first_row)
+        rows = f"rows {first_row} to {first_row + len(every_row) - 1}"
+        raise ValueError(f"{description} {_bad_values(positions, entries[wrong], where, rows)}")
     return present
 
 
-def _bad_values(
-    positions: Array,
-    values: Array,
+def cell(
+    row: int,
+    column: int,
     ids: "pd.Index[Any] | None",
     features: FeatureNames | None,
-    first_row: int,
-    n_rows: int,
+    first_row: int = 0,
 ) -> str:
-    """What is wrong with values at some positions of a view, and what to do."""
+    """How messages name a cell: by position and, if they are known, sample id and feature."""
+    feature = f"{column}" if features is None else f"{column} ({features[column]!r})"
+    return f"{sample_at(row, ids, first_row)}, column {feature}"
 
-    def column_name(j: int) -> str:
-        return f"{j}" if features is None else f"{j} ({features[j]!r})"
 
-    row, column = positions[0].tolist()
-    sample = "" if ids is None else f" (sample {quoted(ids[row])})"
-    where = f"at row {first_row + row}{sample}, column {column_name(column)}"
+def sample_at(row: int, ids: "pd.Index[Any] | None", first_row: int = 0) -> str:
+    """How messages name a sample."""
+    return f"row {first_row + row}{'' if ids is None else f' (sample {quoted(ids[row])})'}"
+
+
+def _bad_values(positions: Array, values: Array, where: str, rows: str) -> str:
+    """What is wrong with values at some positions of a view, the first of them, and what to do."""
     if np.isfinite(values[0]):
-        return f"has {values[0]:.3g} {where}, which is too large to be squared: rescale the view."
+        return (
+            f"has {values[0]:.3g} at {where}, which is too large to be squared: rescale the view."
+        )
     is_nan = np.isnan(values)
     kind = "NaN" if is_nan[0] else "infinity"
     alike = positions[is_nan if is_nan[0] else np.isinf(values)]
-    names = [column_name(j) for j in np.unique(alike[:, 1]).tolist()]
-    shown = ", ".join(names[:LISTED_COLUMNS]) + ", ..." * (len(names) > LISTED_COLUMNS)
-    cells = "1 cell" if len(alike) == 1 else f"{len(alike)} cells"
-    columns = f"{len(names)} columns: {shown}" if len(names) > 1 else f"column {shown}"
-    rows = f"rows {first_row} to {first_row + n_rows - 1}"
-    message = f"contains {kind} {where}. Input contains {kind} in {cells} of {rows}, in {columns}. "
+    n_columns = len(np.unique(alike[:, 1]))
+    # scikit-learn's checks look for "Input contains".
+    message = (
+        f"contains {kind} at {where}. Input contains {kind} in {len(alike)} cell(s) of {n_columns} "
+        f"column(s) in {rows}. "
+    )
     if kind == "infinity":
         return message + "Replace the values, or drop the rows or columns."
     return message + (
@@ -235,10 +222,8 @@ def require_a_view(available: Array, ids: "pd.Index[Any] | None", first_row: int
     """Raise if a sample has no view; the message counts rows from `first_row`."""
     rows = np.flatnonzero(~available.any(axis=1))
     if len(rows):
-        row = int(rows[0])
-        sample = "" if ids is None else f" ({quoted(ids[row])})"
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         raise ValueError(
-            f"Sample {first_row + row}{sample}{more} has no view at all: every row is missing "
-            "(NaN). Drop it."
+            f"{capitalized(sample_at(int(rows[0]), ids, first_row))}{more} has no view at all: "
+            "every row is missing (NaN). Drop it."
         )

@@ -62,7 +62,7 @@ class Records(NamedTuple, Generic[Result]):
 
 
 class RowSource(ABC):
-    """Views of samples that are processed in parts, each a container in memory."""
+    """Views of samples that are processed in parts; a part is a container in memory."""
 
     names: tuple[str, ...]
     named: bool
@@ -78,9 +78,9 @@ class RowSource(ABC):
     design: SampleDesign | None = None
     """Batch and covariates of each sample; parts have those of their samples."""
     table_views: tuple[int, ...] = ()
-    """Positions of views that are tables, of which a transformer makes numbers."""
+    """Positions of views that are tables; a transformer makes numbers of them."""
     numeric_tables: tuple[int, ...] = ()
-    """Positions of those that have numbers only, some of which are missing."""
+    """Positions of tables that have numbers only, with missing cells."""
     hints_at_counts: bool = False
     """Whether a warning names views of raw counts, since none are preprocessed."""
 
@@ -110,7 +110,7 @@ class RowSource(ABC):
     def reduce_as_is(
         self: Any, function: PartFunction[Result], merge: Merge[Result], stage: str
     ) -> Result:
-        """As `reduce`, of samples that need not be fit for a fit: views may be constant."""
+        """As `reduce`, without checks: views may be missing or constant."""
         return function(self)
 
     def map_rows(

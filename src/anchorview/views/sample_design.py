@@ -10,6 +10,7 @@ import pandas as pd
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
 from anchorview.views.alignment import matched_by_id, require_unique_ids
+from anchorview.views.matrix_checks import sample_at
 
 ONE_BATCH = ("",)
 """Name of the batch of all samples if there are only covariates; no value has an empty name."""
@@ -26,14 +27,14 @@ class SampleDesign:
     """Batch and covariates of each sample."""
 
     batches: tuple[str, ...]
-    """Names of the batches, of which some may have no samples."""
+    """Names of the batches; some may have no samples."""
     codes: Array
-    """Position of the batch of each sample."""
+    """Position in `batches` for each sample."""
     covariates: Array
     """Finite numbers, (n_samples, n_covariates)."""
     covariate_names: tuple[str, ...] = ()
     covariates_named: bool = False
-    """Whether covariates have the names of columns; others are matched by position."""
+    """Whether covariates have names of columns; without names they are matched by position."""
 
     def __getitem__(self, rows: Any) -> "SampleDesign":
         """Return the batches and covariates of some samples."""
@@ -67,17 +68,17 @@ def stacked_design(parts: Sequence[SampleDesign | None]) -> SampleDesign | None:
 def sample_design(
     batch: Any, covariates: Any, X: Any, n_samples: int, ids: Ids, known: SampleDesign | None = None
 ) -> SampleDesign | None:
-    """Design of the samples of `X`; `known`, which `X` has itself, if nothing is given.
+    """Design of the samples of `X`; `known`, the design that `X` brings, if nothing is given.
 
-    Values with an index are aligned by sample id if `X` has ids, others by position. A name is that
-    of a column of ``X.obs``.
+    Values with an index are aligned by sample id if `X` has ids, and all else by position. A text
+    names a column of ``X.obs``.
     """
     if batch is None and covariates is None:
         return known
     if known is not None:
         raise ValueError(
-            "batch= and covariates= cannot be given with MultiViewData that has its own. Give them "
-            "once."
+            "batch= and covariates= cannot be given with MultiViewData that has some already. Give "
+            "them once."
         )
     batches: tuple[str, ...] = ONE_BATCH
     codes: Array = np.zeros(n_samples, np.int32)
@@ -141,13 +142,8 @@ def _aligned(values: Any, n_samples: int, ids: Ids, what: str) -> Any:
     return values
 
 
-def _sample(row: int, ids: Ids) -> str:
-    known = ids()
-    return f"row {row}" if known is None else f"sample {quoted(known[row])}"
-
-
 def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
-    """Names of the batches, and the position of that of each sample."""
+    """Names of the batches, and the position in them for each sample."""
     codes, values_of_batches = pd.factorize(values, use_na_sentinel=True)
     # The batches 1, 1.0 and "1" are the same, as files and tables do not keep the type.
     whole = [isinstance(x, float | np.floating) and x.is_integer() for x in values_of_batches]
@@ -156,8 +152,8 @@ def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
     missing = np.flatnonzero(empty[codes])
     if len(missing):
         raise ValueError(
-            f"batch is missing for {len(missing)} samples, the first of which is "
-            f"{_sample(int(missing[0]), ids)}. Give a batch for every sample, or leave these out."
+            f"batch is missing for {len(missing)} samples, first for "
+            f"{sample_at(int(missing[0]), ids())}. Give all a batch, or leave these out."
         )
     batches = tuple(sorted(set(names)))
     positions = np.array([batches.index(name) for name in names], np.int32)
@@ -184,6 +180,6 @@ def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...], bo
     if len(rows):
         raise ValueError(
             f"covariate {names[columns[0]]!r} is NaN or infinite for "
-            f"{_sample(int(rows[0]), ids)}. Fill it in, or leave the sample out."
+            f"{sample_at(int(rows[0]), ids())}. Fill it in, or leave the sample out."
         )
     return matrix, names, named

@@ -220,7 +220,7 @@ def coded_column(column: "pd.Series[Any]", kind: str) -> "tuple[Array, pd.Index[
 
 
 def _numbers(column: "pd.Series[Any]") -> Array:
-    # Damaged files may hold signaling NaN, of which NumPy warns.
+    # NumPy warns about signaling NaN, which damaged files may hold.
     with np.errstate(invalid="ignore"):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
@@ -257,7 +257,7 @@ def object_values(matrix: Array, view: str, columns: Any) -> Array:
 def named_columns(
     view: Any, names: FeatureNames | None, description: str
 ) -> tuple[Any, FeatureNames | None]:
-    """A view and the names of its columns: those given, or else its own.
+    """A view and the names of its columns: those given, or else those of the view.
 
     Tables of polars and others become arrays, in which a missing value is NaN, or tables if a
     column is not numeric. Warns about columns that are probably sample ids or class labels.
@@ -296,8 +296,8 @@ def pandas_frame(table: Any) -> pd.DataFrame:
     """Table of any library in pandas; raises if it is none."""
     if isinstance(table, pd.DataFrame):
         return table
-    own = nw.from_native(table, eager_only=True)
-    return pd.DataFrame({name: _pandas_column(own[name]) for name in own.columns})
+    columns = nw.from_native(table, eager_only=True)
+    return pd.DataFrame({name: _pandas_column(columns[name]) for name in columns.columns})
 
 
 def _pandas_column(column: Any) -> "pd.Series[Any]":
