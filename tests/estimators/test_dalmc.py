@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from anchorview import DALMC, MultiViewData, make_multiview
 from anchorview._utils import memory
+from anchorview.core import cost_model
 from anchorview.estimators import dalmc
 from anchorview.metrics import clustering_accuracy
 from helpers.problems import problems
@@ -199,7 +200,7 @@ def test_sizes_past_the_rank_are_refused(made):
 def test_memory_is_stated_and_no_square_matrix_over_samples_needed(made, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(memory, "available_memory", lambda: 1000.0)
-        with pytest.raises(MemoryError, match=r"needs .* beyond the data, but 1 kB are free"):
+        with pytest.raises(MemoryError, match=r"needs .* beyond the data, but 1 kB"):
             DALMC(4).fit(made[0])
     import tracemalloc
 
@@ -209,6 +210,13 @@ def test_memory_is_stated_and_no_square_matrix_over_samples_needed(made, monkeyp
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6  # n x n would be 3.2 GB
+
+
+def test_memory_that_becomes_free_during_a_plan_does_not_change_the_solver(made, set_constants):
+    readings = iter([1000.0, 1e12, 1e12, 1e12])
+    set_constants(cost_model, free_memory=lambda: next(readings))
+    with pytest.raises(MemoryError, match="1 kB"):
+        DALMC(4, solver="direct").fit(made[0])
 
 
 def test_the_cost_model_follows_the_shape():

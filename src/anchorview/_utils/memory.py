@@ -144,5 +144,5 @@ def require_memory(needed: float, subject: str, advice: str, limit: float | None
     if needed > allowed:
         raise MemoryError(
             f"{subject} needs {format_bytes(needed)} beyond the data, but {format_bytes(allowed)} "
-            f"{'are free' if limit is None else 'may be used'}. {advice}"
+            f"may be used. {advice}"
         )

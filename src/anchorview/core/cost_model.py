@@ -64,19 +64,11 @@ def plan_in_passes(
 
     The source adds how much memory that takes.
     """
-    n, D = schema.shape
-    widths, counts = schema.n_features_per_view, directions_per_view(schema, n_components)
-    width = sum(counts.get(p, d) for p, d in enumerate(widths))
-    entries = sum(widths[p] * count for p, count in counts.items())
-    work: dict[Route, float] = {
-        "compressed": n * D**2 + D**3 / 3,
-        "truncated": DENSE_TRUNCATION * n * entries + n * width**2,
-    }
-    products: dict[Route, float] = {
-        "compressed": 8.0 * D**2,
-        "truncated": 8.0 * max(entries, width**2),
-    }
-    feasible = [route for route in work if route in routes]
+    shape = FitShape.of_rows(schema, n_components)
+    in_parts: tuple[Route, ...] = ("compressed", "truncated")
+    feasible = [route for route in in_parts if route in routes]
+    work = {route: _work(shape, route) for route in feasible}
+    products = {route: _product_memory(shape, route) for route in feasible}
     route = _chosen(feasible, work, products)
     return Plan(route, {route: work[route]}, {}), products[route]
 
@@ -90,6 +82,7 @@ def plan(
     memory_limit: float | str | None,
 ) -> Plan:
     """Choose the cheapest of the routes that fits into memory; raise if none does."""
+    # Read once: a second reading could allow what the first one did not.
     allowed = free_memory()
     if memory_limit is not None:
         allowed = min(allowed, memory_budget(memory_limit))
@@ -103,7 +96,7 @@ def plan(
         memory[smallest],
         f"Clustering {data!r} with solver='{smallest}'",
         "Reduce the number of features or of samples, or pass float32 data.",
-        None if memory_limit is None else allowed,
+        allowed,
     )
     feasible = [route for route in routes if memory[route] <= allowed]
     return Plan(_chosen(feasible, work, memory), work, memory)
@@ -161,6 +154,19 @@ class FitShape:
             directions_per_view(data, n_components) if n_components else {},
         )
 
+    @classmethod
+    def of_rows(cls, schema: RowSource, n_components: Sequence[int]) -> "FitShape":
+        """Shape of a fit to rows that are read in parts, all views dense and none missing."""
+        return cls(
+            len(schema),
+            schema.n_features_per_view,
+            (None,) * len(schema.names),
+            (schema.shape,),
+            schema.dtype.itemsize,
+            tuple(n_components),
+            directions=directions_per_view(schema, n_components),
+        )
+
     @property
     def pseudo_samples(self) -> int:
         """Number of rows that the compressed problem has at most."""
@@ -201,6 +207,14 @@ def fit_memory(shape: FitShape, route: Route) -> float:
         if min(n, d) <= DENSE_SPECTRUM or m >= min(n, d) // 4:
             needed += 3 * 8 * min(n, d) ** 2
     return needed
+
+
+def _product_memory(shape: FitShape, route: Route) -> float:
+    """Bytes of the products of a part whose rows a fit adds up."""
+    if route == "compressed":
+        return 8.0 * sum(shape.widths) ** 2
+    directions = sum(shape.widths[p] * count for p, count in shape.directions.items())
+    return 8.0 * max(directions, shape.truncated_width**2)
 
 
 def gram_memory(shape: FitShape) -> float:

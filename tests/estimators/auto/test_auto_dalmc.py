@@ -504,7 +504,7 @@ class TestFailures:
 
     def test_too_little_memory_is_noticed_first(self, separated, monkeypatch, no_work):
         monkeypatch.setattr(memory, "free_memory", lambda: 1000)
-        with pytest.raises(MemoryError, match=r"by AutoDALMC needs .* but 1 kB are free"):
+        with pytest.raises(MemoryError, match=r"by AutoDALMC needs .* but 1 kB"):
             fitted(separated[0])
 
     def test_all_fail(self, separated, monkeypatch):
