@@ -149,7 +149,7 @@ def assert_same(model, expected, rows=slice(None), rtol=1e-6):
     """Two fits have the same clusters, and the same weights of views by name."""
     assert adjusted_rand_score(labels_of(model), labels_of(expected)[rows]) == 1
     weights, wanted = (
-        dict(zip(each.view_names_in_, each.view_weights_, strict=True))
+        dict(zip(each.view_names_in_, each.views_["weight"], strict=True))
         for each in (model, expected)
     )
     assert weights == pytest.approx(wanted, rel=rtol)
@@ -176,10 +176,10 @@ def test_attributes_mean_the_same_in_every_estimator(name):
     model = reference(name)
     assert model.labels_.shape == (N,)
     assert model.labels_.dtype == np.int32
-    assert isinstance(model.view_weights_, pd.Series)
-    assert model.view_weights_.index.tolist() == list(tables())
-    assert (model.view_weights_ >= 0).all()
-    assert model.view_weights_.sum() == pytest.approx(1)
+    assert isinstance(model.views_["weight"], pd.Series)
+    assert model.views_["weight"].index.tolist() == list(tables())
+    assert (model.views_["weight"] >= 0).all()
+    assert model.views_["weight"].sum() == pytest.approx(1)
     # The objective after each iteration.
     assert model.objective_.shape == (model.n_iter_,)
     assert np.isfinite(model.objective_).all()
@@ -323,11 +323,11 @@ def test_a_second_fit_is_identical_and_leaves_the_input_alone(name, tmp_path):
     views = arrays(tables(), tmp_path)
     before = {key: view.copy() for key, view in views.items()}
     first = make(name).fit(views)
-    labels, weights = first.labels_.copy(), first.view_weights_.copy()
+    labels, weights = first.labels_.copy(), first.views_["weight"].copy()
     # A list has no names of views, which must not matter for anything but the names.
     for model in (first.fit(views), clone(first).fit(list(views.values()))):
         np.testing.assert_array_equal(model.labels_, labels)
-        np.testing.assert_array_equal(model.view_weights_, weights)
+        np.testing.assert_array_equal(model.views_["weight"], weights)
     for key, view in views.items():
         np.testing.assert_array_equal(view, before[key])
 
@@ -340,7 +340,7 @@ def test_threads_do_not_change_the_result(name, set_constants):
         with threadpool_limits(cores):
             models.append(make(name).fit(tables()))
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
-    np.testing.assert_allclose(models[0].view_weights_, models[1].view_weights_, rtol=1e-9)
+    np.testing.assert_allclose(models[0].views_["weight"], models[1].views_["weight"], rtol=1e-9)
 
 
 # New samples.

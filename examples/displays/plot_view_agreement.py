@@ -22,5 +22,5 @@ plt.show()
 
 # %%
 
-*informative, noise = model.view_agreement_
+*informative, noise = model.views_["agreement_with_result"]
 assert noise < 0.1 < min(informative)

@@ -36,8 +36,8 @@ plt.show()
 # ``AutoDALMC`` sets such a view aside by itself.
 
 auto = AutoDALMC(n_clusters=4, budget="fast", random_state=0).fit(views)
-print(auto.views_used_)
+print(auto.views_.loc["other", "why"])
 
 assert list(table.index[table["disagrees"]]) == ["other"]
-assert "other" not in auto.views_used_
+assert not auto.views_.loc["other", "used"]
 assert clustering_accuracy(y, auto.labels_) > clustering_accuracy(y, model.labels_)

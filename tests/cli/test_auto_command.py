@@ -40,8 +40,9 @@ def test_without_k_the_number_is_chosen_and_explained(data, out, chosen, views_a
     np.testing.assert_allclose(confidence, chosen.confidence_, atol=6e-4)
     rows = [line.split() for line in result.stdout.splitlines()]
     assert ["View", "Features", "Weight", "Agreement"] in rows
-    for name, weight, own in zip(views, chosen.view_weights_, chosen.view_agreement_, strict=True):
-        assert [name, str(views[name].shape[1]), f"{weight:.3f}", f"{own:.3f}"] in rows
+    for name, row in chosen.views_.iterrows():
+        scores = [f"{row[column]:.3f}" for column in ("weight", "agreement_with_result")]
+        assert [name, str(views[name].shape[1]), *scores] in rows
     assert "120 samples in 3 clusters by AutoDALMC (8 candidates, mean agreement" in result.stdout
     support = chosen.levels_.loc[3, "support"]
     assert f": support {support:.2f} (" in result.stdout

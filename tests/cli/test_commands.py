@@ -44,7 +44,7 @@ def test_fit_writes_the_labels_and_prints_views_and_scores(data, out, views_and_
     np.testing.assert_array_equal(read_labels(out), model.labels_)
     assert list(out.parent.iterdir()) == [out]
     rows = [line.split() for line in result.stdout.splitlines()]
-    for name, view, weight in zip(views, views.values(), model.view_weights_, strict=True):
+    for name, view, weight in zip(views, views.values(), model.views_["weight"], strict=True):
         assert [name, str(view.shape[1]), f"{weight:.3f}"] in rows
     assert "120 samples in 3 clusters by DALMC" in result.stdout
     assert f"{model.n_iter_} of at most 50 iterations" in result.stdout

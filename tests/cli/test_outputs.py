@@ -230,7 +230,7 @@ def test_json_has_the_results(tables, tmp_path):
     assert (fit["method"], fit["n_samples"], fit["n_clusters"]) == ("AutoDALMC", 120, 3)
     assert fit["cluster_sizes"] == sizes
     assert [view["n_samples_missing"] for view in fit["views"]] == [2, 0]
-    assert [view["weight"] for view in fit["views"]] == list(fitted.view_weights_)
+    assert [view["weight"] for view in fit["views"]] == list(fitted.views_["weight"])
     assert fit["outputs"] == {"out": str(out), "save": str(model)}
     prediction = json.loads(output_of("predict", model, tables, "--json"))
     assert prediction["cluster_sizes"] == sizes

@@ -25,7 +25,7 @@ def test_authors_program(toy, vectors, set_constants, dense_graph, tolerance):
     model = AMGL(3, random_state=0).fit(toy[0])
     alpha, F = expected["alpha"].ravel(), expected["F"]
     np.testing.assert_allclose(model.objective_, expected["Obj"].ravel(), rtol=1e-10)
-    np.testing.assert_allclose(model.view_weights_, alpha / alpha.sum(), rtol=tolerance)
+    np.testing.assert_allclose(model.views_["weight"], alpha / alpha.sum(), rtol=tolerance)
     np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, F @ F.T, atol=tolerance)
     assert adjusted_rand_score(model.labels_, expected["lab"].ravel()) > 0.95
 
@@ -76,7 +76,7 @@ class TestComponents:
         apart, y, rng = self.views(n, 3)
         model = AMGL(3, random_state=0).fit([apart, rng.standard_normal((n, 20))])
         assert adjusted_rand_score(y, model.labels_) == 1
-        assert model.view_weights_.iloc[0] > 0.99
+        assert model.views_["weight"].iloc[0] > 0.99
         F = model.embedding_
         assert laplacian_traces(affinities([apart]), F) == pytest.approx(3 * MIN_TRACE)
         apart, part, rng = self.views(n, 6)

@@ -40,7 +40,7 @@ def test_only_ratios_matter(name, views):
     np.testing.assert_array_equal(equal.objective_, plain.objective_)
     some = fitted(name, views, view_importance={"view_0": 4, "view_2": 0.5})
     same = fitted(name, views, view_importance={"view_0": 40, "view_1": 10, "view_2": 5})
-    np.testing.assert_allclose(same.view_weights_, some.view_weights_, rtol=1e-6)
+    np.testing.assert_allclose(same.views_["weight"], some.views_["weight"], rtol=1e-6)
     assert adjusted_rand_score(same.labels_, some.labels_) == 1
 
 
@@ -49,7 +49,7 @@ def test_a_view_of_tiny_importance_is_as_if_left_out(name, views):
     other, _ = make_multiview(120, n_clusters=3, separation=20, random_state=5)
     data = views | {"other": other["view_0"]}
     tiny = fitted(name, data, view_importance={"other": 1e-9})
-    assert tiny.view_weights_["other"] < 1e-6
+    assert tiny.views_["weight"]["other"] < 1e-6
     assert adjusted_rand_score(tiny.labels_, fitted(name, views).labels_) > 0.97
 
 
@@ -70,8 +70,8 @@ def test_importance_counts_like_copies_of_the_view(name, views):
     important = fitted(name, views, view_importance={"view_1": 3}, **settings)
     copies = views | {"second": views["view_1"], "third": views["view_1"]}
     repeated = fitted(name, copies, **settings)
-    weight = repeated.view_weights_[["view_1", "second", "third"]].sum()
-    assert important.view_weights_["view_1"] == pytest.approx(weight, rel=1e-6)
+    weight = repeated.views_["weight"][["view_1", "second", "third"]].sum()
+    assert important.views_["weight"]["view_1"] == pytest.approx(weight, rel=1e-6)
     assert adjusted_rand_score(important.labels_, repeated.labels_) == 1
 
 

@@ -41,8 +41,8 @@ def check(model, n):
     assert model.labels_.shape == (n,)
     assert model.labels_.min() >= 0
     assert model.labels_.max() < getattr(model, "n_clusters_", model.n_clusters)
-    assert (model.view_weights_ >= 0).all()
-    assert model.view_weights_.sum() == pytest.approx(1)
+    assert (model.views_["weight"] >= 0).all()
+    assert model.views_["weight"].sum() == pytest.approx(1)
     assert np.isfinite(model.objective_).all()
     if hasattr(model, "embedding_"):
         assert len(model.embedding_) == n

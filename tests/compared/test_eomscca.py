@@ -42,8 +42,8 @@ def test_weights_follow_the_unsquared_residuals(clusters):
         np.linalg.norm(X - Z @ A.T @ W.T) for X, W in zip(scaled, model.projections_, strict=True)
     ]
     expected = 1 / np.array(norms)
-    np.testing.assert_allclose(model.view_weights_, expected / expected.sum(), rtol=1e-6)
-    assert model.objective_[-1] == pytest.approx(np.sum((model.view_weights_ * norms) ** 2))
+    np.testing.assert_allclose(model.views_["weight"], expected / expected.sum(), rtol=1e-6)
+    assert model.objective_[-1] == pytest.approx(np.sum((model.views_["weight"] * norms) ** 2))
 
 
 def test_target_is_the_positive_part(clusters):

@@ -10,7 +10,7 @@ def test_authors_program(vectors, toy):
     model = OMSC(3, init="identity").fit(toy[0])
     assert model.n_iter_ == 15
     np.testing.assert_allclose(model.objective_, theirs["obj"].ravel(), rtol=1e-8)
-    np.testing.assert_allclose(model.view_weights_, theirs["alpha"].ravel(), rtol=1e-8)
+    np.testing.assert_allclose(model.views_["weight"], theirs["alpha"].ravel(), rtol=1e-8)
     np.testing.assert_allclose(model.embedding_, theirs["Z"].T, atol=1e-6)
     np.testing.assert_allclose(model.codes_, theirs["G"], atol=1e-8)
     np.testing.assert_array_equal(model.labels_, theirs["F"].argmax(axis=0))

@@ -28,7 +28,7 @@ def test_authors_program(vectors, toy, method, file):
     rises = np.diff(model.objective_) > 0
     if method is FPMVSCAG:
         assert rises[5:].all()
-        np.testing.assert_allclose(model.view_weights_, theirs["alpha"].ravel(), rtol=1e-7)
+        np.testing.assert_allclose(model.views_["weight"], theirs["alpha"].ravel(), rtol=1e-7)
         return
     # The objective increases from the 6th to the 7th iteration.
     assert list(rises[:6]) == [False] * 5 + [True]

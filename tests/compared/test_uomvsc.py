@@ -146,7 +146,7 @@ def test_learned_attributes(toy):
     alpha, beta = model.graph_weights_, model.partition_weights_
     np.testing.assert_allclose(np.linalg.norm([alpha, beta], axis=1), 1)
     weights = (0.8 * alpha + 0.2 * beta)[:3]
-    np.testing.assert_allclose(model.view_weights_, weights / weights.sum())
+    np.testing.assert_allclose(model.views_["weight"], weights / weights.sum())
     H, F = model.embedding_, scaled_indicator(model.labels_, 3)
     np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-10)
     A, B = view_affinities(MultiViewData(toy[0]), 3, 15, np.ones(3))

@@ -39,7 +39,7 @@ def test_chunks_give_the_model_of_a_fit_at_once(problem, scaling, fractions):
     whole = DALMC(problem.n_clusters, **options).fit(data)
     chunked = grown(DALMC(problem.n_clusters, **options), data, cuts)
     np.testing.assert_allclose(chunked.objective_, whole.objective_, rtol=1e-7)
-    np.testing.assert_allclose(chunked.view_weights_, whole.view_weights_, rtol=1e-6)
+    np.testing.assert_allclose(chunked.views_["weight"], whole.views_["weight"], rtol=1e-6)
     embedding = chunked.transform(data, scale=False)
     difference = embedding @ embedding.T - whole.embedding_ @ whole.embedding_.T
     assert np.abs(difference).max() < 1e-5

@@ -58,7 +58,7 @@ def test_iterations_are_those_of_algorithm_1(first):
             np.testing.assert_allclose(
                 model.objective_, history, rtol=TOLERANCES["objective"], err_msg=f"seed {seed}"
             )
-            np.testing.assert_allclose(model.view_weights_, paper.a, rtol=1e-6)
+            np.testing.assert_allclose(model.views_["weight"], paper.a, rtol=1e-6)
             angle = largest_angle_sine(model.embedding_, paper.S.T)
             assert angle < TOLERANCES["subspace"], f"seed {seed}, iteration {n_iter}"
 
@@ -82,11 +82,11 @@ def test_a_floor_of_residuals():
     assert np.isfinite(model.objective_).all()
     # A single view has all the weight in any case.
     alone = DALMC.as_published(3, n_components=[3], random_state=0).fit(views[1])
-    assert alone.view_weights_.tolist() == [1.0]
+    assert alone.views_["weight"].tolist() == [1.0]
     # A larger floor makes the weights more equal.
     data, k, _ = make_problem(0)
     spreads = [
-        np.ptp(DALMC(k, residual_floor=floor, random_state=0).fit(data).view_weights_)
+        np.ptp(DALMC(k, residual_floor=floor, random_state=0).fit(data).views_["weight"])
         for floor in (0.0, 0.1, 10.0)
     ]
     assert spreads[0] > spreads[1] > spreads[2]

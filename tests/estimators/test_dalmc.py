@@ -79,7 +79,7 @@ def test_a_narrow_noise_view_does_not_take_over(width, seed):
     views, y = make_multiview(600, n_clusters=3, separation=4, random_state=seed)
     noise = np.random.default_rng(seed).standard_normal((600, width))
     model = DALMC(3, random_state=0).fit([*views.values(), noise])
-    assert model.view_weights_.iloc[-1] < 0.6
+    assert model.views_["weight"].iloc[-1] < 0.6
     assert clustering_accuracy(y, model.labels_) > 0.9
 
 

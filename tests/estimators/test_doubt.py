@@ -35,7 +35,7 @@ def test_in_doubt_are_those_of_the_report(model, views):
     assert 0 < expected.sum() < len(labels)
     np.testing.assert_array_equal(labels, np.where(expected, -1, before))
     np.testing.assert_array_equal(model.labels_, before)
-    np.testing.assert_array_equal(model.predict_without_doubt(views), labels)
+    np.testing.assert_array_equal(model.predict(views, doubtful=-1), labels)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -60,14 +60,14 @@ def test_series_if_samples_have_ids(model, views):
     labels = model.fit(tables).labels_without_doubt()
     assert labels.index.tolist() == ids
     assert labels.name == "cluster"
-    pd.testing.assert_series_equal(model.predict_without_doubt(tables), labels)
+    pd.testing.assert_series_equal(model.predict(tables, doubtful=-1), labels)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_results_in_dask_stay_lazy_and_those_in_files_are_not_saved(model, views, tmp_path):
     expected = model.fit(views).labels_without_doubt()
     lazy = in_dask(views, 60)
-    predicted = model.predict_without_doubt(lazy)
+    predicted = model.predict(lazy, doubtful=-1)
     labels = model.fit(lazy).labels_without_doubt()
     for result in (labels, predicted):
         assert isinstance(result, da.Array)
@@ -77,10 +77,10 @@ def test_results_in_dask_stay_lazy_and_those_in_files_are_not_saved(model, views
         model = DALMC(4, solver="compressed", random_state=0)
     model.fit(stored(tmp_path, views), out=tmp_path / "results")
     labels = model.labels_without_doubt()
-    np.testing.assert_array_equal(model.predict_without_doubt(views), labels)
+    np.testing.assert_array_equal(model.predict(views, doubtful=-1), labels)
     np.testing.assert_array_equal(np.load(tmp_path / "results" / "labels.npy"), model.labels_)
     model.save(tmp_path / "m.anchorview")
-    with pytest.raises(ValueError, match="use predict_without_doubt"):
+    with pytest.raises(ValueError, match="doubtful=-1"):
         load(tmp_path / "m.anchorview").labels_without_doubt()
 
 

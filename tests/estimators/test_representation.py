@@ -35,7 +35,7 @@ def test_results_are_shown(name, views):
     listed = ", ".join(map(str, sizes))
     found = f"60 samples in {len(sizes)} clusters"
     assert clusters.strip().startswith(f"{found} of {listed}")
-    assert text.strip().startswith(f"text: 5 features, weight {model.view_weights_['text']:.2f}")
+    assert text.strip().startswith(f"text: 5 features, weight {model.views_['weight']['text']:.2f}")
     for html in (model._repr_mimebundle_()["text/html"], model._repr_html_()):
         assert found in html
         assert HOSTILE not in html
@@ -43,7 +43,7 @@ def test_results_are_shown(name, views):
 
 def test_agreement_is_shown(views):
     model = AutoDALMC(3, budget="fast", random_state=0).fit(views)
-    assert f"agreement {model.view_agreement_['text']:.2f}" in repr(model)
+    assert f"agreement {model.views_['agreement_with_result']['text']:.2f}" in repr(model)
     assert f"mean confidence {model.confidence_.mean():.2f}" in repr(model)
 
 

@@ -51,11 +51,11 @@ def test_equal_importance_changes_nothing(model, complete, views, incomplete):
 @pytest.mark.parametrize("model", ESTIMATORS)
 def test_a_common_factor_changes_nothing(model, views):
     some = fitted(model, views, {"view_0": 2, "view_2": 0.5})
-    embedding, labels, weights = some.embedding_, some.labels_, some.view_weights_
+    embedding, labels, weights = some.embedding_, some.labels_, some.views_["weight"]
     same = fitted(model, views, {"view_0": 2e9, "view_1": 1e9, "view_2": 5e8})
     np.testing.assert_allclose(same.embedding_, embedding, atol=1e-7)
     np.testing.assert_array_equal(same.labels_, labels)
-    np.testing.assert_allclose(same.view_weights_, weights, atol=1e-7)
+    np.testing.assert_allclose(same.views_["weight"], weights, atol=1e-7)
 
 
 @pytest.mark.parametrize("with_missing", [False, True])
@@ -68,8 +68,8 @@ def test_importance_counts_like_copies_of_the_view(solver, with_missing, views, 
     # Five views in place of three: each has 3 / 5 of the weight that importance 1 has.
     model = DALMC(4, n_components=5, solver=solver, tol=0, max_iter=8, random_state=0)
     repeated = model.set_params(beta=0.1 * (3 / 5) ** 2).fit(copies)
-    weights = important.view_weights_
-    assert weights["view_1"] == pytest.approx(repeated.view_weights_.iloc[[1, 3, 4]].sum())
+    weights = important.views_["weight"]
+    assert weights["view_1"] == pytest.approx(repeated.views_["weight"].iloc[[1, 3, 4]].sum())
     products = important.embedding_.T @ repeated.embedding_
     np.testing.assert_allclose(np.linalg.svd(products)[1], 1, atol=1e-6)
     assert adjusted_rand_score(important.labels_, repeated.labels_) == 1
@@ -86,7 +86,7 @@ def test_objective_never_increases(init, incomplete):
 def test_a_view_of_tiny_importance_is_as_if_left_out(model, views):
     noise = np.random.default_rng(0).standard_normal((150, 30))
     with_noise = fitted(model, views | {"noise": noise}, {"noise": 1e-6})
-    labels, weights = with_noise.labels_, with_noise.view_weights_
+    labels, weights = with_noise.labels_, with_noise.views_["weight"]
     without = fitted(model, views, None)
     assert adjusted_rand_score(labels, without.labels_) > 0.97
     assert weights["noise"] < 1e-5
@@ -123,7 +123,7 @@ def test_chunks_and_truncated_views_give_the_model_of_fit(views):
     chunks = DALMC(4, view_importance=importance, **settings)
     for rows in (slice(0, 70), slice(70, None)):
         chunks.partial_fit({name: view[rows] for name, view in views.items()})
-    np.testing.assert_allclose(chunks.view_weights_, whole.view_weights_, rtol=1e-6)
+    np.testing.assert_allclose(chunks.views_["weight"], whole.views_["weight"], rtol=1e-6)
     assert adjusted_rand_score(chunks.predict(views), whole.labels_) == 1
     rng = np.random.default_rng(0)
     wide = {name: view @ rng.standard_normal((view.shape[1], 600)) for name, view in views.items()}
@@ -131,7 +131,7 @@ def test_chunks_and_truncated_views_give_the_model_of_fit(views):
     importance = {"view_0": 4.0, "view_2": 0.1}
     exact = DALMC(4, view_importance=importance, solver="left", **settings).fit(wide)
     truncated = DALMC(4, view_importance=importance, solver="truncated", **settings).fit(wide)
-    np.testing.assert_allclose(truncated.view_weights_, exact.view_weights_, atol=1e-3)
+    np.testing.assert_allclose(truncated.views_["weight"], exact.views_["weight"], atol=1e-3)
     assert adjusted_rand_score(truncated.labels_, exact.labels_) == 1
 
 

@@ -108,7 +108,7 @@ def test_rows_and_classes_are_ordered_together(order):
 def test_results_have_attributes_of_the_fit():
     result, model = run(runs=1), fit()
     assert result.objective == tuple(model.objective_)
-    assert result.view_weights == tuple(model.view_weights_)
+    assert result.view_weights == tuple(model.views_["weight"])
     assert result.n_iter == model.n_iter_
     assert 0 < result.fit_seconds < result.seconds
     assert result.cpu_seconds > 0

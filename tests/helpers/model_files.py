@@ -68,7 +68,7 @@ def round_trip(model, folder):
 
 def require_same_predictions(model, loaded, views):
     """Check results for samples that have any combination of the views."""
-    methods = ("transform", "predict", "predict_with_confidence", "candidate_labels")
+    methods = ("transform", "predict", "predict_with_confidence")
     for has in product([True, False], repeat=len(views)):
         some = [view if there else None for view, there in zip(views, has, strict=True)]
         for name in methods:

@@ -69,8 +69,9 @@ def test_names_of_clusters_do_not_overlap(n_clusters):
 
 def test_weights_and_agreement_are_two_quantities(auto, dalmc):
     display = ViewAgreementDisplay.from_estimator(auto)
-    np.testing.assert_allclose(lengths(display.weight_bars_, "width"), auto.view_weights_)
-    np.testing.assert_allclose(lengths(display.agreement_bars_, "width"), auto.view_agreement_)
+    np.testing.assert_allclose(lengths(display.weight_bars_, "width"), auto.views_["weight"])
+    agreement = auto.views_["agreement_with_result"]
+    np.testing.assert_allclose(lengths(display.agreement_bars_, "width"), agreement)
     assert texts(display.ax_.get_yticklabels()) == list(auto.view_names_in_)
     weight, agreement = texts(display.ax_.get_legend().get_texts())
     assert weight.startswith("Weight") and agreement.startswith("Agreement")

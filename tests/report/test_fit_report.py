@@ -340,7 +340,7 @@ def test_views_and_expensive_fits_without_one(problem, report, set_constants):
     assert section.text == "No view disagrees with the others."
     (folded,) = section.parts
     (table,) = [part for part in folded.parts if isinstance(part, Table)]
-    assert table.frame["Weight"].tolist() == pytest.approx(model.view_weights_.tolist())
+    assert table.frame["Weight"].tolist() == pytest.approx(model.views_["weight"].tolist())
     assert table.frame["Samples"].tolist() == [90] * len(views)
     assert len(set(table.frame.columns)) == len(table.frame.columns)
     assert {"Result without it", "Others with it", "Others without it"} <= set(table.frame)

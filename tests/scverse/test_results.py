@@ -52,7 +52,7 @@ def test_results_are_written_or_replaced(fitted):
     np.testing.assert_array_equal(data.obsm["X_anchorview"], model.embedding_)
     results = data.uns["anchorview"]
     assert results["view_names"] == ["view_0", "view_1", "view_2"]
-    np.testing.assert_array_equal(results["view_weights"], model.view_weights_)
+    np.testing.assert_array_equal(results["view_weights"], model.views_["weight"])
     assert results["params"].keys() == model.get_params().keys()
     # Any clusterer has labels to write.
     kmeans = KMeans(4, n_init=1, random_state=0).fit(data["view_0"].X)
@@ -68,7 +68,8 @@ class Model(BaseEstimator):
     def __init__(self, labels, **params):
         self.labels_, self.params = labels, params
         self.embedding_ = np.ones((len(labels), 2), dtype=np.float32)
-        self.view_names_in_, self.view_weights_ = ("a", "é/b"), (0.25, 0.75)
+        self.view_names_in_ = ("a", "é/b")
+        self.views_ = pd.DataFrame({"weight": (0.25, 0.75)}, self.view_names_in_)
 
     def fit(self):
         return self

@@ -51,7 +51,7 @@ def test_results_are_written_by_cell(clustered):
     results = mdata.uns[KEY]
     assert list(results["view_names"]) == ["rna", "protein"]
     assert list(results["view_preprocessing"]) == ["lognorm", "clr"]
-    np.testing.assert_array_equal(results["view_agreement"], model.view_agreement_)
+    np.testing.assert_array_equal(results["view_agreement"], model.views_["agreement_with_result"])
     np.testing.assert_array_equal(results["levels"]["n_clusters"], model.levels_.index)
     for modality in mdata.mod.values():
         assert (modality.obs[KEY] == mdata.obs[KEY][modality.obs_names]).all()

@@ -67,7 +67,7 @@ def assert_same_model(found, expected, tolerance=1e-6):
     for rows in np.array_split(np.arange(len(S)), max(1, len(S) // 30)):
         assert abs(S[rows] @ S.T - T[rows] @ T.T).max() <= tolerance * scale
     assert adjusted_rand_score(found.labels_, expected.labels_) >= 0.999
-    np.testing.assert_allclose(found.view_weights_, expected.view_weights_, rtol=tolerance)
+    np.testing.assert_allclose(found.views_["weight"], expected.views_["weight"], rtol=tolerance)
     np.testing.assert_allclose(found.objective_[-1], expected.objective_[-1], rtol=tolerance)
     assert found.n_components_ == expected.n_components_
 

@@ -33,7 +33,6 @@ from anchorview.cli.output_files import (
     labels_table,
     require_separate,
     require_table,
-    with_number,
     write_table,
 )
 from anchorview.cli.terminal import explained_errors, print_lines, printable, progress_bar
@@ -217,8 +216,7 @@ def predict(
             scores = {} if loaded.target is None else clustering_scores(loaded.target, labels)
             written_labels = labels
             if doubtful is not None:
-                certain = fitted.predict_without_doubt(loaded.views, **loaded.by_sample)
-                written_labels = with_number(certain, doubtful)
+                written_labels = fitted.predict(loaded.views, **loaded.by_sample, doubtful=doubtful)
         if out is not None:
             names = fitted.cluster_names_ if level is None else None
             write_table(labels_table(written_labels, confidence, loaded.ids, names), out)

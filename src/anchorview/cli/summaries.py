@@ -81,11 +81,11 @@ def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, A
     columns = {
         "name": model.view_names_in_,
         "n_features": model.n_features_per_view_,
-        "weight": model.view_weights_,
+        "weight": model.views_["weight"],
     }
     if hasattr(model, "candidates_"):
-        columns["agreement"] = model.view_agreement_
-        columns["used"] = [name in model.views_used_ for name in model.view_names_in_]
+        columns["agreement"] = model.views_["agreement_with_result"]
+        columns["used"] = model.views_["used"]
         record |= {"n_doubtful": _n_doubtful(model, confidence), "structure": model.structure_}
         record["borders"] = model.borders_
         if model.curve_ is not None:

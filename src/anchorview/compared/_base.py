@@ -134,7 +134,7 @@ class Baseline(MultiViewClusterer):
         self.labels_ = result.labels.astype(np.int32)
         n_views, weights = len(data.views), result.view_weights
         equal = np.full(n_views, 1 / n_views)
-        self.view_weights_ = self._by_view(equal if weights is None else weights, "weight")
+        self.views_ = self._table_of_views(weight=equal if weights is None else weights)
         self.objective_ = np.array(result.objective)
         self.n_iter_ = len(result.objective)
         if result.embedding is not None:

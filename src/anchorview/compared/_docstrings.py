@@ -63,9 +63,9 @@ verbose : int, default=0
     "labels_": """\
 labels_ : ndarray of shape (n_samples,), dtype=int32
     Cluster label of each sample.""",
-    "view_weights_": """\
-view_weights_ : Series of shape (n_views,)
-    Weight of each view, by name; the weights sum to 1.""",
+    "views_": """\
+views_ : DataFrame
+    By view: its `weight`; the weights sum to 1.""",
     "projections_": """\
 projections_ : list of ndarray of shape (n_features_v, n_clusters)
     :math:`W_v`, with orthonormal columns (rows, if the view has fewer features than clusters).""",
@@ -87,9 +87,9 @@ view_names_in_ : tuple of str
     View names: the keys of the dict passed to `fit`, otherwise ``view_0``, ``view_1``, ...
 sample_ids_ : pandas.Index or None
     Sample ids, if the views are DataFrames or MuData.""",
-    "equal_view_weights_": """\
-view_weights_ : Series of shape (n_views,)
-    Equal weights that sum to 1: the method does not weight views.""",
+    "equal_views_": """\
+views_ : DataFrame
+    By view: `weight`, equal and with the sum 1, since the method does not weight views.""",
     "single_objective_": """\
 objective_ : ndarray of shape (1,)
     Objective of the result; there is no outer iteration.""",

@@ -74,8 +74,8 @@ class AMGL(Baseline):
     ----------
     embedding_ : ndarray of shape (n_samples, n_clusters)
         :math:`F`, with orthonormal columns.
-    view_weights_ : Series of shape (n_views,)
-        :math:`\alpha`, normalized to sum to 1.
+    views_ : DataFrame
+        By view: its `weight`, :math:`\alpha`, normalized to sum to 1.
     %(objective_)s
         It never increases.
 

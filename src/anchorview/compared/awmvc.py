@@ -129,8 +129,8 @@ class AWMVC(Baseline):
     ----------
     embedding_ : ndarray of shape (n_samples, min(k, rank of the views))
         The consensus :math:`S^\top`.
-    view_weights_ : Series of shape (n_views,)
-        1 / V each: the method weights dimensions, not views.
+    views_ : DataFrame
+        By view: its `weight`, 1 / V each: the method weights dimensions, not views.
     dimension_weights_ : ndarray of shape (n_dimensions,)
         :math:`\alpha`.
     alignment_weights_ : ndarray of shape (n_dimensions,)

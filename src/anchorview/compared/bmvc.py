@@ -284,7 +284,7 @@ class BMVC(Baseline):
         Anchors of each view.
     cluster_centers_ : ndarray of shape (n_clusters, `code_length_`), dtype=int8
         Code of each cluster.
-    %(view_weights_)s
+    %(views_)s
     %(objective_)s
         It never increases.
 

@@ -33,7 +33,7 @@ class ConcatKMeans(Baseline):
     ----------
     embedding_ : ndarray of shape (n_samples, n_features)
         The standardized features of all views.
-    %(equal_view_weights_)s
+    %(equal_views_)s
     %(single_objective_)s
 
     Notes
@@ -80,7 +80,7 @@ class ConcatSpectral(Baseline):
     ----------
     embedding_ : ndarray of shape (n_samples, n_clusters)
         :math:`F`, with orthonormal columns.
-    %(equal_view_weights_)s
+    %(equal_views_)s
     %(single_objective_)s
 
     Notes
@@ -138,7 +138,7 @@ class ConcatHDBSCAN(Baseline):
         Whether each sample is noise.
     n_clusters_ : int
         Number of clusters, including that of noise, if there is any.
-    %(equal_view_weights_)s
+    %(equal_views_)s
     objective_ : ndarray of shape (1,)
         Share of the samples that are noise; the method has no objective.
 

@@ -70,7 +70,7 @@ class EOMSCCA(AnchorGraphBaseline):
     Attributes
     ----------
     %(components_)s
-    %(view_weights_)s
+    %(views_)s
     graph_ : csr_array of shape (n_samples, n_anchors)
         :math:`Z`.
     embedding_ : ndarray of shape (n_samples, n_clusters)

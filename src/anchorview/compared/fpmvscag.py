@@ -32,7 +32,7 @@ class FPMVSCAG(AnchorGraphBaseline):
 
     Attributes
     ----------
-    %(view_weights_)s
+    %(views_)s
     graph_ : ndarray of shape (n_samples, n_clusters)
         :math:`Z`, with rows on the simplex.
     embedding_ : ndarray of shape (n_samples, n_directions)

@@ -50,7 +50,7 @@ class GraphLeiden(Baseline):
         Number of communities.
     resolution_ : float
         :math:`\gamma`.
-    %(equal_view_weights_)s
+    %(equal_views_)s
     objective_ : ndarray of shape (1,)
         Modularity at `resolution_`.
 

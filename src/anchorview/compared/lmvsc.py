@@ -51,7 +51,7 @@ class LMVSC(Baseline):
         :math:`H_v`, of the scaled views.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Left singular vectors, orthonormal; fewer if the graphs have a lower rank.
-    %(equal_view_weights_)s
+    %(equal_views_)s
     %(single_objective_)s
 
     Notes

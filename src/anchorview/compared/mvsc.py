@@ -121,7 +121,7 @@ class MVSC(Baseline):
     ----------
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Rows of :math:`G` of the samples, scaled to length 1.
-    %(view_weights_)s
+    %(views_)s
 
     Notes
     -----

@@ -53,7 +53,7 @@ class OMSC(AnchorGraphBaseline):
 
     Attributes
     ----------
-    %(view_weights_)s
+    %(views_)s
     embedding_ : ndarray of shape (n_samples, n_anchors)
         The graph :math:`Z`, with rows on the simplex.
     anchors_ : ndarray of shape (n_clusters, n_anchors)

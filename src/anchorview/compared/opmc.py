@@ -248,8 +248,8 @@ class OPMC(Baseline):
         No cluster is empty.
     cluster_centers_ : list of ndarray of shape (n_clusters, n_features_v)
         Centroids :math:`C_v W_v` in each scaled view.
-    view_weights_ : Series of shape (n_views,)
-        1 / V each: all views have equal weights.
+    views_ : DataFrame
+        By view: its `weight`, 1 / V each: all views have equal weights.
     %(objective_)s
         It is that of the best run and never increases.
 

@@ -123,7 +123,7 @@ class SFMC(Baseline):
         :math:`P`.
     anchor_samples_ : ndarray of shape (n_anchors,)
         Positions of the samples that are anchors.
-    %(view_weights_)s
+    %(views_)s
 
     Notes
     -----

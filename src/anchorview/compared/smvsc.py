@@ -35,7 +35,7 @@ class SMVSC(AnchorGraphBaseline):
 
     Attributes
     ----------
-    %(view_weights_)s
+    %(views_)s
     graph_ : ndarray of shape (n_samples, n_anchors)
         :math:`Z`, with rows on the simplex.
     embedding_ : ndarray of shape (n_samples, n_directions)

@@ -137,9 +137,9 @@ class UOMVSC(Baseline):
     ----------
     embedding_ : ndarray of shape (n_samples, n_clusters)
         :math:`H`, with orthonormal columns.
-    view_weights_ : Series of shape (n_views,)
-        ``(1 - lambda_) * graph_weights_ + lambda_ * partition_weights_`` of the given views,
-        normalized to sum to 1.
+    views_ : DataFrame
+        By view: its `weight`, from ``(1 - lambda_) * graph_weights_ + lambda_ *
+        partition_weights_`` of the given views, normalized to sum to 1.
     graph_weights_ : ndarray of shape (n_views + 1,)
         :math:`\alpha`; the last one is that of the concatenated views.
     partition_weights_ : ndarray of shape (n_views + 1,)

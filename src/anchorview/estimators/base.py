@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
@@ -16,7 +17,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.utils import check_random_state, estimator_html_repr
+from sklearn.utils import check_random_state, check_scalar, deprecated, estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -50,6 +51,17 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
+    views_: pd.DataFrame
+
+    @property
+    @deprecated("Use views_['weight']. It ends in version 0.4.")
+    def view_weights_(self) -> "pd.Series[float]":
+        """Weight of each view.
+
+        .. deprecated:: 0.2
+            Use ``views_["weight"]``.
+        """
+        return self.views_["weight"]
 
     @property
     def labels_series(self) -> "pd.Series[Any]":
@@ -158,9 +170,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             raise AttributeError("feature_names_per_view_ has the feature names of each view.")
         return names[0]
 
-    def _by_view(self, values: ArrayLike, name: str) -> "pd.Series[float]":
-        """One number per view as a Series indexed by the names of the views."""
-        return pd.Series(np.asarray(values), index=pd.Index(self.view_names_in_), name=name)
+    def _table_of_views(self, **columns: ArrayLike) -> pd.DataFrame:
+        """Table with a row for each view."""
+        return pd.DataFrame(columns, pd.Index(self.view_names_in_, name="view"))
 
     def _seeds(self) -> tuple[int, int]:
         """Seeds of the start and of the assignment."""
@@ -450,50 +462,19 @@ class EmbeddingClusterer(
         True
         """
         check_is_fitted(self, "labels_")
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise ValueError(f"threshold={threshold!r} should be between 0 and 1.")
         if not len(self.labels_):
             raise ValueError(
-                "The model was saved without the results of its samples: use predict_without_doubt."
+                "The model was saved without the results of its samples: use "
+                "predict(X, doubtful=-1)."
             )
-        labels = self._certain_labels(_checked_threshold(threshold))
+        labels = self._certain_labels(threshold)
         return by_sample_id(labels, self.sample_ids_, "cluster")
-
-    @available_if(embeds_new_samples)
-    @fill_docstring
-    def predict_without_doubt(
-        self,
-        X: ViewsLike,
-        threshold: float | None = None,
-        *,
-        batch: Any = None,
-        covariates: Any = None,
-        unknown_batch: UnknownBatch = "error",
-    ) -> Any:
-        """Cluster of each sample, -1 for those in doubt.
-
-        Parameters
-        ----------
-        X : views of new samples, in any form that `fit` takes
-            As for `transform`: samples may lack views.
-        threshold : float, default=None
-            As for `labels_without_doubt`.
-        batch, covariates, unknown_batch
-            As for `transform`.
-
-        Returns
-        -------
-        %(new_labels)s
-        """
-        limit = _checked_threshold(threshold)
-        source = self._open_new(X, None, batch, covariates, unknown_batch)
-        return by_sample_id(self._predict_certain(source, limit), source.sample_ids, "cluster")
 
     @abstractmethod
     def _certain_labels(self, threshold: float | None) -> Any:
         """Clusters of the samples of `fit`, -1 for those in doubt."""
-
-    @abstractmethod
-    def _predict_certain(self, source: RowSource, threshold: float | None) -> Any:
-        """Clusters of samples, -1 for those in doubt."""
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.
@@ -534,10 +515,9 @@ class EmbeddingClusterer(
         return int(self.embedding_.shape[1])
 
 
-def _checked_threshold(threshold: float | None) -> float | None:
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise ValueError(f"threshold={threshold!r} should be between 0 and 1.")
-    return threshold
+def require_negative(doubtful: int) -> None:
+    """Raise if a number that stands for samples in doubt could be that of a cluster."""
+    check_scalar(doubtful, "doubtful", Integral, max_val=-1)
 
 
 def by_sample_id(values: Any, sample_ids: "pd.Index[Any] | None", name: str) -> Any:

@@ -36,7 +36,7 @@ from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
 from anchorview.core.view_importance import ViewImportance, importance_of_views
-from anchorview.estimators.base import by_sample_id, embeds_new_samples
+from anchorview.estimators.base import by_sample_id, embeds_new_samples, require_negative
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
@@ -151,8 +151,8 @@ class DALMC(IncrementalClusterer):
         Cluster of each sample.
     embedding_ : array (n, n_anchors)
         The anchor graph: orthonormal columns, one row per sample.
-    view_weights_ : Series (n_views,)
-        Weight of each view, by name; the weights sum to 1.
+    views_ : DataFrame
+        By view: its `weight` in the fit; the weights sum to 1.
     objective_ : array (`n_iter_`,)
         Objective after each iteration; it never increases.
     n_iter_ : int
@@ -359,6 +359,7 @@ class DALMC(IncrementalClusterer):
         batch: Any = None,
         covariates: Any = None,
         unknown_batch: UnknownBatch = "error",
+        doubtful: int | None = None,
         out: PathLike | None = None,
     ) -> Any:
         """Cluster of each sample; for the samples of `fit`, ``labels_``.
@@ -369,6 +370,7 @@ class DALMC(IncrementalClusterer):
             As for `transform`: samples may lack views.
         batch, covariates, unknown_batch
             As for `transform`.
+        %(doubtful)s
         out : path-like, default=None
             As for `transform`.
 
@@ -377,7 +379,11 @@ class DALMC(IncrementalClusterer):
         %(new_labels)s
         """
         source = self._open_new(X, out, batch, covariates, unknown_batch)
-        function = partial(embedded_samples, self._embedder, self._labels_of)
+        labels_of = self._labels_of
+        if doubtful is not None:
+            require_negative(doubtful)
+            labels_of = partial(self.__anchorview_explain__().certain_labels, doubtful=doubtful)
+        function = partial(embedded_samples, self._embedder, labels_of)
         path = None if out is None else Path(out)
         labels = source.map_rows(function, None, np.int32, "labeling", path)
         return by_sample_id(labels, source.sample_ids, "cluster")
@@ -446,7 +452,7 @@ class DALMC(IncrementalClusterer):
         solution, self.n_components_ = solve(problem, schema, settings, seed)
         self.scalings_ = problem.scalings
         self.objective_, self.n_iter_ = solution.objective, len(solution.objective)
-        self.view_weights_ = self._by_view(solution.weights, "weight")
+        self.views_ = self._table_of_views(weight=solution.weights)
         self.anchors_ = list(solution.anchors)
         self.bases_ = problem.in_features(solution.bases)
         self._embedder = embedder_of(solution, problem)
@@ -480,11 +486,6 @@ class DALMC(IncrementalClusterer):
         if hasattr(self.embedding_, "map_blocks"):
             return self.embedding_.map_blocks(function, drop_axis=1, dtype=np.int32)
         return function(np.asarray(self.embedding_))
-
-    def _predict_certain(self, source: RowSource, threshold: float | None) -> Any:
-        function = partial(self.__anchorview_explain__().certain_labels, threshold=threshold)
-        labels = partial(embedded_samples, self._embedder, function)
-        return source.map_rows(labels, None, np.int32, "labeling", None)
 
     def __anchorview_explain__(self) -> EmbeddingExplanation:
         check_is_fitted(self, "labels_")

@@ -74,6 +74,10 @@ batch : array-like (n,) or str, default=None
 covariates : array-like (n, q), DataFrame, str or list of str, default=None
     Numeric covariates of each sample, such as age or sequencing depth. Each feature is
     regressed on them within batches, so that their effect is removed. Aligned like `batch`.""",
+    "doubtful": """\
+doubtful : int, default=None
+    Negative number that samples in doubt get in place of a cluster, such as -1, by the rule of
+    `labels_without_doubt`. If None, every sample has a cluster.""",
     "new_labels": """\
 labels : array (n,) of int32, or Series
     If the samples have ids (DataFrames, AnnData, MuData, tables), a Series indexed by sample

@@ -161,8 +161,10 @@ class EmbeddingExplanation(Explanation):
                 squares = self.relabeling.nearest(squares)
             yield located_by_distance(rows, labels[rows], squares, max(self.scale, self.floor))
 
-    def certain_labels(self, embedding: Array, threshold: float | None) -> Array:
-        """Clusters of rows of the embedding, -1 for those in doubt.
+    def certain_labels(
+        self, embedding: Array, threshold: float | None = None, doubtful: int = -1
+    ) -> Array:
+        """Clusters of rows of the embedding, a number in place of the cluster for those in doubt.
 
         That is those whose confidence is below a threshold or, by default, not far above that of
         the next cluster.
@@ -170,10 +172,10 @@ class EmbeddingExplanation(Explanation):
         labels = np.empty(len(embedding), dtype=np.int32)
         for block in self.located_rows(embedding):
             if threshold is None:
-                doubtful = block.second_confidence > DOUBTFUL_SHARE * block.confidence
+                in_doubt = block.second_confidence > DOUBTFUL_SHARE * block.confidence
             else:
-                doubtful = block.confidence < threshold
-            labels[block.rows] = np.where(doubtful, -1, block.labels)
+                in_doubt = block.confidence < threshold
+            labels[block.rows] = np.where(in_doubt, doubtful, block.labels)
         return labels
 
     def memberships(self, part: MultiViewData) -> Array:

@@ -46,7 +46,8 @@ def _clusters_line(model: Any) -> str:
 
 def view_sentences(model: Any) -> list[str]:
     """Sentences on the views that a model has set aside, or would have; often none."""
-    return getattr(model, "_view_sentences", list)()
+    reasons = getattr(model, "views_", {}).get("why", {})
+    return [f"view {shorten(str(name))!r} {why}" for name, why in reasons.items() if why]
 
 
 def batch_sentences(model: Any) -> list[str]:
@@ -71,9 +72,9 @@ def _views(model: Any) -> pd.DataFrame:
     widths = zip(model.view_names_in_, model.n_features_per_view_, strict=True)
     features = [tables.get(name, f"{width} features") for name, width in widths]
     table = pd.DataFrame({"features": features}, list(map(shorten, model.view_names_in_)))
-    for column, attribute in {"weight": "view_weights_", "agreement": "view_agreement_"}.items():
-        if hasattr(model, attribute):
-            table[column] = [f"{value:.2f}" for value in getattr(model, attribute)]
+    for column, name in {"weight": "weight", "agreement_with_result": "agreement"}.items():
+        if column in model.views_:
+            table[name] = [f"{value:.2f}" for value in model.views_[column]]
     return table
 
 

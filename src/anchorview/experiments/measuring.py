@@ -66,7 +66,7 @@ def fit_and_score(job: Job, data: DataSet) -> Result:
         returned=clustering_scores(classes, model.labels_),
         n_iter=getattr(model, "n_iter_", None),
         objective=tuple(map(float, getattr(model, "objective_", ()))),
-        view_weights=tuple(map(float, getattr(model, "view_weights_", ()))),
+        view_weights=tuple(map(float, getattr(model, "views_", {}).get("weight", ()))),
         **times,
     )
 

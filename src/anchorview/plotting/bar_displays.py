@@ -140,7 +140,7 @@ class ViewAgreementDisplay:
 
     See Also
     --------
-    anchorview.AutoDALMC : Its `view_weights_` and `view_agreement_` are drawn.
+    anchorview.AutoDALMC : Its `views_` are drawn.
 
     Examples
     --------
@@ -169,16 +169,14 @@ class ViewAgreementDisplay:
 
         Parameters
         ----------
-        model : fitted estimator with `view_weights_`
+        model : fitted estimator with `views_`
             Only AutoDALMC has the agreement.
         %(ax)s
         **bar_kw : dict
             Properties of the bars.
         """
-        weights = fitted_attribute(model, "view_weights_")
-        if not isinstance(weights, pd.Series):
-            weights = pd.Series(np.asarray(weights, dtype=float))
-        return cls(weights, getattr(model, "view_agreement_", None)).plot(ax, **bar_kw)
+        views = fitted_attribute(model, "views_")
+        return cls(views["weight"], views.get("agreement_with_result")).plot(ax, **bar_kw)
 
     def plot(self, ax: Any = None, **bar_kw: Any) -> Self:
         """Draw the bars.

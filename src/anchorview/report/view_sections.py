@@ -43,13 +43,14 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
     charts: list[Part] = []
     tables = table_descriptions(model) if hasattr(model, "view_names_in_") else {}
     explanations = [f"{name}: {description}." for name, description in tables.items()]
-    if hasattr(model, "view_weights_"):
-        columns["Weight"] = np.asarray(model.view_weights_, dtype=float)
+    views = getattr(model, "views_", pd.DataFrame())
+    if "weight" in views:
+        columns["Weight"] = views["weight"].to_numpy()
         chart = bar_chart(names, columns["Weight"], "Weight")
         description = "Weights of the views, which sum to 1."
-        charts.append(Chart(chart, description, half=hasattr(model, "view_agreement_")))
-    if hasattr(model, "view_agreement_"):
-        columns[ALONE] = np.asarray(model.view_agreement_, dtype=float)
+        charts.append(Chart(chart, description, half="agreement_with_result" in views))
+    if "agreement_with_result" in views:
+        columns[ALONE] = views["agreement_with_result"].to_numpy()
         chart = bar_chart(names, columns[ALONE], f"{ALONE}: agreement with the result", x_max=1.0)
         description = "Agreement of a clustering of each view alone with the result."
         charts.append(Chart(chart, description, half=True))
@@ -112,8 +113,10 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
     count = min(AGREEMENT_SAMPLES, len(complete))
     rows = complete[np.linspace(0, len(complete) - 1, count).astype(int)]
     sampled = data[rows]
-    used = getattr(fit.model, "views_used_", sampled.names)
-    sampled = sampled.with_views([sampled.names.index(name) for name in used])
+    table = getattr(fit.model, "views_", pd.DataFrame())
+    if "used" in table:
+        used = table.index[table["used"]]
+        sampled = sampled.with_views([sampled.names.index(name) for name in used])
     partitions = []
     for view in range(len(sampled.views)):
         alone = sampled.with_views([view])

@@ -158,9 +158,10 @@ def _view_results(model: Any) -> dict[str, Any]:
         "view_matrices": [matrices.get(name, "X") for name in names],
         "view_preprocessing": ["None" if step is None else step_name(step) for step in steps],
     }
-    for name in ("view_weights", "view_agreement"):
-        if getattr(model, f"{name}_", None) is not None:
-            results[name] = np.asarray(getattr(model, f"{name}_"))
+    views = getattr(model, "views_", {})
+    for name, column in {"weights": "weight", "agreement": "agreement_with_result"}.items():
+        if column in views:
+            results[f"view_{name}"] = views[column].to_numpy()
     return results
 
 

@@ -15,6 +15,7 @@ from anchorview.inspection import cluster_summary, doubtful
 from anchorview.sources import disk_source
 from anchorview.sources.dask import dask_input
 from anchorview.sources.open_source import open_source
+from helpers.auto_models import candidate_labels
 from helpers.dask_problems import in_dask, make_views, stored, with_missing
 
 N, CHUNK, K = 900, 200, 4
@@ -57,7 +58,7 @@ def require_same(model, reference, signs=False):
     assert np.mean(np.asarray(model.second_labels_) == reference.second_labels_) >= 0.99
     np.testing.assert_allclose(model.confidence_, reference.confidence_, atol=0.1)
     np.testing.assert_allclose(embedding, reference.embedding_, atol=1e-6)
-    np.testing.assert_allclose(model.view_weights_, reference.view_weights_, atol=1e-6)
+    np.testing.assert_allclose(model.views_["weight"], reference.views_["weight"], atol=1e-6)
     np.testing.assert_array_equal(model._spread.sizes, np.bincount(model.labels_, minlength=K))
 
 
@@ -101,7 +102,7 @@ def test_new_samples_on_disk_and_in_dask(missing, tmp_path):
         labels, confidence = model.predict_with_confidence(X)
         np.testing.assert_array_equal(labels, model.labels_)
         np.testing.assert_allclose(confidence, model.confidence_, atol=1e-12)
-        np.testing.assert_array_equal(model.candidate_labels(X), model.candidate_labels(views))
+        np.testing.assert_array_equal(candidate_labels(model, X), candidate_labels(model, views))
 
 
 class TestSample:

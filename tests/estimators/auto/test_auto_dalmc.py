@@ -24,6 +24,7 @@ from anchorview.estimators.auto.consensus import (
 from anchorview.estimators.auto.settings import KIND_WEIGHTS, POOL
 from anchorview.metrics import clustering_accuracy
 from anchorview.views import low_rank_sum
+from helpers.auto_models import candidate_labels
 from helpers.data import clustered_views
 
 SETTINGS = ["kind", "scaling", "n_anchors", "n_components", "beta", "n_neighbors"]
@@ -161,7 +162,7 @@ class TestResult:
         assert (table["inertia"][solved] >= 0).all()
         assert table["n_iter"][solved].between(1, candidates.MAX_ITER).all()
         np.testing.assert_array_equal(table["stability"], model.agreement_.diagonal())
-        labels = model.candidate_labels(views)
+        labels = candidate_labels(model, views)
         assert labels.shape == (len(FAST), 150)
         alike = [adjusted_rand_score(model.labels_, row) for row in labels]
         np.testing.assert_allclose(table["agreement_with_result"], alike, atol=1e-12)
@@ -195,18 +196,18 @@ class TestResult:
         for seed in range(4):
             views, y = two_views(200, 5, (12, 16), separation=2.5, seed=seed)
             model = fitted(views, 5, budget="default")
-            alone = [adjusted_rand_score(y, labels) for labels in model.candidate_labels(views)]
+            alone = [adjusted_rand_score(y, labels) for labels in candidate_labels(model, views)]
             gains.append(adjusted_rand_score(y, model.labels_) - np.mean(alone))
         assert np.mean(gains) > 0.01
 
     def test_noise_view_does_not_agree(self):
         views, _ = two_views(separation=6.0, n_noise_views=1)
         model = fitted(views)
-        assert model.view_weights_.shape == model.view_agreement_.shape == (3,)
-        assert model.view_weights_.sum() == pytest.approx(1)
-        assert (model.view_weights_ > 0).tolist() == [True, True, False]
-        assert (model.view_agreement_.iloc[:2] > 0.9).all()
-        assert abs(model.view_agreement_.iloc[2]) < 0.1
+        assert model.views_["weight"].shape == model.views_["agreement_with_result"].shape == (3,)
+        assert model.views_["weight"].sum() == pytest.approx(1)
+        assert (model.views_["weight"] > 0).tolist() == [True, True, False]
+        assert (model.views_["agreement_with_result"].iloc[:2] > 0.9).all()
+        assert abs(model.views_["agreement_with_result"].iloc[2]) < 0.1
 
     def test_view_weights_are_the_mean_over_families(self, overlapping):
         _, _, model = overlapping
@@ -216,7 +217,7 @@ class TestResult:
         expected = np.average(
             by_kind, axis=0, weights=[KIND_WEIGHTS[kind] for kind in by_kind.index]
         )
-        np.testing.assert_allclose(model.view_weights_, expected)
+        np.testing.assert_allclose(model.views_["weight"], expected)
 
 
 class TestRepeats:
@@ -259,7 +260,7 @@ class TestRepeats:
         order = np.random.default_rng(0).permutation(120)
         moved = fitted({name: view[order] for name, view in views.items()}, budget="fast")
         assert adjusted_rand_score(moved.labels_, model.labels_[order]) == 1
-        np.testing.assert_allclose(moved.view_weights_, model.view_weights_, rtol=1e-6)
+        np.testing.assert_allclose(moved.views_["weight"], model.views_["weight"], rtol=1e-6)
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
     def test_order_of_discrete_and_single_precision_samples(self, dtype):
@@ -310,10 +311,10 @@ class TestNewSamples:
             labels, confidence = model.predict_with_confidence(lacking)
             assert np.mean(labels == model.labels_) > 0.95
             assert ((confidence >= 0) & (confidence <= 1)).all()
-            assert model.candidate_labels(lacking).shape == (len(FAST), 150)
+            assert candidate_labels(model, lacking).shape == (len(FAST), 150)
 
     def test_not_fitted(self, separated):
-        for method in ("predict", "predict_with_confidence", "candidate_labels", "transform"):
+        for method in ("predict", "predict_with_confidence", "transform"):
             with pytest.raises(NotFittedError):
                 getattr(AutoDALMC(3), method)(separated[0])
 
@@ -325,7 +326,7 @@ class TestKindsOfData:
         assert clustering_accuracy(y, model.labels_) > 0.95
         np.testing.assert_array_equal(model.predict(views), model.labels_)
         require_confidence_of_loops(model, views)
-        assert (model.view_agreement_ > 0.8).all()
+        assert (model.views_["agreement_with_result"] > 0.8).all()
 
     @pytest.mark.parametrize(
         ("convert", "dtype"),
@@ -353,7 +354,7 @@ class TestKindsOfData:
         dense = {name: np.where(view > 1, view, 0) for name, view in views.items()}
         model, found = fitted(dense), fitted({name: kind(view) for name, view in dense.items()})
         require_same_clusters(found, model)
-        np.testing.assert_allclose(found.view_weights_, model.view_weights_, rtol=1e-4)
+        np.testing.assert_allclose(found.views_["weight"], model.views_["weight"], rtol=1e-4)
         np.testing.assert_array_equal(found.predict(dense), found.labels_)
         assert clustering_accuracy(y, found.labels_) > 0.9
 
@@ -361,8 +362,8 @@ class TestKindsOfData:
         views, y, _ = separated
         alone = fitted(views["view_1"])
         assert clustering_accuracy(y, alone.labels_) > 0.97
-        np.testing.assert_array_equal(alone.view_weights_, [1])
-        assert alone.view_agreement_.item() > 0.9
+        np.testing.assert_array_equal(alone.views_["weight"], [1])
+        assert alone.views_["agreement_with_result"].item() > 0.9
         np.testing.assert_array_equal(fitted([views["view_1"]]).labels_, alone.labels_)
 
     def test_more_features_than_samples(self):
@@ -405,7 +406,7 @@ class TestKindsOfData:
         rare[:count] = np.random.default_rng(0).standard_normal((count, 6))
         model = fitted({**views, "rare": rare})
         assert clustering_accuracy(y, model.labels_) == 1
-        assert (model.view_agreement_.iloc[:2] > 0.9).all()
+        assert (model.views_["agreement_with_result"].iloc[:2] > 0.9).all()
 
 
 class TestManySamples:
@@ -422,9 +423,9 @@ class TestManySamples:
         assert clustering_accuracy(y, model.labels_) > (0.99 if missing == 0 else 0.95)
         assert model.labels_.shape == model.confidence_.shape == (400,)
         assert model.embedding_.shape[0] == 400
-        assert model.candidate_labels(views).shape == (len(FAST), 400)
+        assert candidate_labels(model, views).shape == (len(FAST), 400)
         np.testing.assert_array_equal(model.predict(views), model.labels_)
-        assert model.view_agreement_.min() > 0.8
+        assert model.views_["agreement_with_result"].min() > 0.8
 
     def test_agreement_is_that_of_the_sample(self):
         views, _ = two_views(400, 4, separation=2.0)
@@ -460,7 +461,7 @@ def require_result_of_the_others(model, views, y, n_failed):
         assert model.candidates_[column].notna().tolist() == [True] * left + [False] * n_failed
     assert (model.candidates_["error"] == "").tolist() == [True] * left + [False] * n_failed
     assert model.agreement_.shape == (left, left)
-    assert model.candidate_labels(views).shape == (left, 150)
+    assert candidate_labels(model, views).shape == (left, 150)
     assert model.best_candidate_ < left
     assert clustering_accuracy(y, model.labels_) == 1
     np.testing.assert_array_equal(model.predict(views), model.labels_)
@@ -500,7 +501,7 @@ class TestFailures:
         assert set(failed["scaling"]) == {"unit-center", "unit"}
         assert failed["error"].str.contains(r"view 1 \('size'\)").all()
         assert clustering_accuracy(y, model.labels_) > 0.9
-        assert model.view_agreement_.iloc[1] < 0.1
+        assert model.views_["agreement_with_result"].iloc[1] < 0.1
 
     def test_too_little_memory_is_noticed_first(self, separated, monkeypatch, no_work):
         monkeypatch.setattr(memory, "free_memory", lambda: 1000)
@@ -603,7 +604,7 @@ class TestNumberOfClusters:
 class TestDigits:
     def test_accuracy(self, digits, digits_model):
         assert clustering_accuracy(digits[1], digits_model.labels_) >= 0.965
-        assert digits_model.view_agreement_.max() < 0.9
+        assert digits_model.views_["agreement_with_result"].max() < 0.9
         assert digits_model.confidence_.mean() > 0.7
 
     def test_samples_with_higher_confidence_are_more_accurate(self, digits, digits_model):

@@ -15,6 +15,7 @@ from anchorview.estimators.representation import view_sentences
 from anchorview.inspection import cluster_summary, memberships, view_contributions
 from anchorview.metrics import clustering_accuracy
 from anchorview.sources import disk_source
+from helpers.auto_models import candidate_labels, used_views
 from helpers.command_line import output_of
 from helpers.dask_problems import in_dask, stored
 from helpers.model_files import round_trip
@@ -62,32 +63,32 @@ def test_a_planted_view_is_set_aside_as_if_it_were_not_there(extra, n_views):
     with_extra = {names[0]: views[names[0]], "extra": extra(), **views}
     model = fit(with_extra)
     expected = fit(views)
-    assert model.views_used_ == tuple(names)
+    assert used_views(model) == tuple(names)
     assert model.view_names_in_ == ("view_0", "extra", *names[1:])
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     np.testing.assert_array_equal(model.confidence_, expected.confidence_)
-    np.testing.assert_allclose(model.view_weights_[names], expected.view_weights_)
-    np.testing.assert_allclose(model.view_agreement_[names], expected.view_agreement_, atol=0.1)
-    assert model.view_weights_["extra"] == 0
-    assert abs(model.view_agreement_["extra"]) < 0.1
-    table = model.view_consistency_
-    assert table.columns.tolist() == ["with_others", "among_others", "used"]
+    table, agreement = model.views_, "agreement_with_result"
+    np.testing.assert_allclose(table["weight"][names], expected.views_["weight"])
+    np.testing.assert_allclose(table[agreement][names], expected.views_[agreement], atol=0.1)
+    assert table.loc["extra", "weight"] == 0
+    assert abs(table.loc["extra", agreement]) < 0.1
+    assert table.loc["extra", "agreement_with_others"] < 0.05
     assert table["used"].to_dict() == {name: name != "extra" for name in with_extra}
-    assert table.loc["extra", "with_others"] < 0.05 < 0.3 < table.loc["extra", "among_others"]
+    assert table.index[table["why"] != ""].tolist() == ["extra"]
 
 
 def test_the_rule_decides_which_views_are_used(with_extra, fitted, set_constants):
     views, y = with_extra
     set_constants(view_consistency, DISAGREEING_SHARE=-1.0)
     with_all = fit(views)
-    assert with_all.views_used_ == tuple(views)
+    assert used_views(with_all) == tuple(views)
     assert clustering_accuracy(y, fitted.labels_) > 0.8
 
 
 def test_a_view_is_used_if_families_agree_less_without_it(with_extra, set_constants):
     set_constants(view_consistency, TOLERANCE=-1.0)
     model = fit(with_extra[0])
-    assert model.views_used_ == model.view_names_in_
+    assert used_views(model) == model.view_names_in_
     assert view_sentences(model) == []
 
 
@@ -95,23 +96,22 @@ def test_a_view_is_used_if_families_agree_less_without_it(with_extra, set_consta
 def test_no_view_of_generated_data_is_set_aside(separation):
     views, _ = planted(3, separation)
     model = fit(views)
-    assert model.views_used_ == tuple(views)
+    assert used_views(model) == tuple(views)
     assert "set aside" not in repr(model)
 
 
 def test_no_view_of_the_digits_is_set_aside(digits):
     views = {name: view[::4] for name, view in digits[0].items()}
-    assert fit(views, n_clusters=10).views_used_ == tuple(views)
+    assert used_views(fit(views, n_clusters=10)) == tuple(views)
 
 
 def test_none_of_two_views_and_no_single_view_is_set_aside():
     views, _ = planted(1)
     model = fit({**views, "extra": other_clusters()})
-    assert model.views_used_ == ("view_0", "extra")
-    assert model.view_consistency_["among_others"].isna().all()
+    assert used_views(model) == ("view_0", "extra")
     model = fit(planted(1)[0])
-    assert model.views_used_ == ("view_0",)
-    assert model.view_consistency_[["with_others", "among_others"]].isna().all(axis=None)
+    assert used_views(model) == ("view_0",)
+    assert model.views_["agreement_with_others"].isna().all()
 
 
 def test_more_than_half_of_the_views_remain():
@@ -125,9 +125,9 @@ def test_more_than_half_of_the_views_remain():
     views, _ = planted(3)
     rng = np.random.default_rng(1)
     model = fit({**views, "a": noise(), "b": rng.standard_normal((N, 20))})
-    assert model.views_used_ == tuple(views)
+    assert used_views(model) == tuple(views)
     model = fit({**dict(list(views.items())[:2]), "a": noise(), "b": rng.normal(size=(N, 20))})
-    assert len(model.views_used_) == 3
+    assert len(used_views(model)) == 3
 
 
 def test_views_are_compared_on_common_samples():
@@ -144,7 +144,7 @@ def test_missing_values_of_other_views_do_not_matter(with_extra):
     views = {name: view.copy() for name, view in views.items()}
     views["view_0"][:40] = views["extra"][20:60] = np.nan
     model = fit(views)
-    assert model.views_used_ == ("view_0", "view_1")
+    assert used_views(model) == ("view_0", "view_1")
     assert clustering_accuracy(y, model.labels_) > 0.8
     np.testing.assert_array_equal(model.predict(views), model.labels_)
 
@@ -154,7 +154,7 @@ def test_a_view_is_used_if_a_sample_has_no_other(with_extra):
     for row in (3, 50):
         views["view_0"][row] = views["view_1"][row] = np.nan
     model = fit(views)
-    assert model.views_used_ == tuple(views)
+    assert used_views(model) == tuple(views)
     (sentence,) = view_sentences(model)
     assert "'extra' disagrees, but is used because 2 samples have no other: alone it" in sentence
     assert sentence[1:] in repr(model)
@@ -182,11 +182,12 @@ def test_new_samples_that_have_only_that_view_raise(with_extra, fitted, tmp_path
 
 def test_new_samples_do_not_need_the_view(with_extra, fitted):
     views, _ = with_extra
-    without = {name: views[name] for name in fitted.views_used_}
+    without = {name: views[name] for name in used_views(fitted)}
     np.testing.assert_array_equal(fitted.predict(without), fitted.labels_)
     changed = {**views, "extra": noise()[:, : views["extra"].shape[1]]}
     np.testing.assert_array_equal(fitted.predict(changed), fitted.labels_)
-    np.testing.assert_array_equal(fitted.candidate_labels(without), fitted.candidate_labels(views))
+    expected = candidate_labels(fitted, views)
+    np.testing.assert_array_equal(candidate_labels(fitted, without), expected)
 
 
 def test_files_and_dask(with_extra, fitted, tmp_path, set_constants):
@@ -198,7 +199,7 @@ def test_files_and_dask(with_extra, fitted, tmp_path, set_constants):
         in_chunks = AutoDALMC(K, budget="fast", random_state=0).fit(in_dask(views, 60))
         labels = in_chunks.labels_.compute()
     for found in (model, in_chunks):
-        assert found.views_used_ == fitted.views_used_
+        assert used_views(found) == used_views(fitted)
     np.testing.assert_array_equal(model.labels_, fitted.labels_)
     np.testing.assert_array_equal(labels, fitted.labels_)
     np.testing.assert_array_equal(model.predict(files), fitted.labels_)
@@ -211,7 +212,7 @@ def test_samples_without_other_views_are_found_in_all_parts(tmp_path, set_consta
     set_constants(disk_source, PART=2**12, PRODUCTS_PER_PART=0)
     model = AutoDALMC(K, budget="fast", random_state=0)
     model.fit(stored(tmp_path, views), out=tmp_path / "results")
-    assert model.views_used_ == tuple(views)
+    assert used_views(model) == tuple(views)
     assert "because 1 sample has no other" in view_sentences(model)[0]
 
 
@@ -221,7 +222,7 @@ def test_single_and_double_precision(with_extra):
         for name, view in with_extra[0].items()
     }
     model = fit(views)
-    assert model.views_used_ == ("view_0", "view_1")
+    assert used_views(model) == ("view_0", "view_1")
     assert model.transform(views).dtype == model.embedding_.dtype
     np.testing.assert_array_equal(model.predict(views), model.labels_)
 
@@ -240,7 +241,7 @@ def test_levels(tmp_path):
         fit({**views, "c": noise()}, n_clusters=numbers),
         fit(views, n_clusters=numbers),
     )
-    assert model.views_used_ == ("a", "b")
+    assert used_views(model) == ("a", "b")
     # The number is chosen by the views that are used.
     pd.testing.assert_series_equal(model.curve_, expected.curve_)
     pd.testing.assert_frame_equal(model.levels_, expected.levels_)
@@ -278,9 +279,9 @@ def test_contributions_summary_and_memberships(with_extra, fitted):
     contributions = view_contributions(fitted, views)
     assert contributions.columns.tolist() == list(views)
     assert (contributions["extra"] == 0).all()
-    without = view_contributions(fitted, {name: views[name] for name in fitted.views_used_})
+    without = view_contributions(fitted, {name: views[name] for name in used_views(fitted)})
     assert without["extra"].isna().all()
-    used = list(fitted.views_used_)
+    used = list(used_views(fitted))
     np.testing.assert_allclose(contributions[used], without[used])
     alone = {name: views[name] for name in used}
     np.testing.assert_allclose(contributions[used], view_contributions(fit(alone), alone))

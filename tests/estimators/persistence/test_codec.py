@@ -59,7 +59,7 @@ def test_identifiers_that_are_neither_integers_nor_strings_become_strings():
         (dict[Point, int], [[{"x": 1, "y": 0.0}, 1]] * 2, "'v' has an entry twice"),
         (pd.Index, {"name": None, "data": [1.5]}, "'v/data/0' is not of type"),
         (pd.Series, {"data": [], "index": INDEX, "name": None}, "in 'v', Length of values"),
-        (Point, {"x": 1}, "'v/y' is missing"),
+        (Point, {"y": 1.0}, "'v/x' is missing"),
         (Point, {"x": 1, "y": 0.0, "z": 0}, "'v/z' is unknown"),
         (Point, [1, 0.0], "'v' is not an object"),
         (Point, {"x": 13, "y": 0.0}, "in 'v', 'x' is unlucky"),
@@ -68,6 +68,10 @@ def test_identifiers_that_are_neither_integers_nor_strings_become_strings():
 def test_anything_else_is_refused(annotation, tree, reason):
     with pytest.raises(ValueError, match=reason):
         decode(tree, annotation, "v")
+
+
+def test_an_entry_that_is_missing_has_its_default():
+    assert decode({"x": 1}, Point, "v") == Point(1, 0.0)
 
 
 @pytest.mark.parametrize("name", ["b", "a/2", "a/x", "a/0/0", "c", "c/0", "d/0", "a/-3", "a/0"])

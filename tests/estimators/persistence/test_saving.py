@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from anchorview import DALMC, AutoDALMC, load
 from anchorview.estimators.auto import bases, candidates
 from anchorview.estimators.auto.labeling import Clustering
+from helpers.auto_models import candidate_labels
 from helpers.data import clustered_views
 from helpers.model_files import (
     document_of,
@@ -163,7 +164,7 @@ def test_failed_candidates(tmp_path, monkeypatch):
     failed = loaded.candidates_["error"] != ""
     assert failed.sum() == 1
     assert loaded.candidates_.loc[failed, "agreement"].isna().all()
-    assert len(loaded.candidate_labels(listed_views())) == (~failed).sum()
+    assert len(candidate_labels(loaded, listed_views())) == (~failed).sum()
 
 
 def test_empty_clusters(auto, tmp_path):

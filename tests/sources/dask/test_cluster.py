@@ -62,7 +62,7 @@ def test_memory_disk_and_workers_agree(client, tmp_path, dtype, tolerance, missi
     assert adjusted_rand_score(on_disk.labels_, reference.labels_) >= 0.999
     model = fit(dask_views(maps, CHUNK))
     assert_same(model, reference, tolerance)
-    np.testing.assert_allclose(model.view_weights_, reference.view_weights_, atol=tolerance)
+    np.testing.assert_allclose(model.views_["weight"], reference.views_["weight"], atol=tolerance)
 
 
 @pytest.mark.parametrize("kind", ["labels", "dalmc", "auto"])

@@ -10,7 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.param_constraints import N_CLUSTERS, POSITIVE, RANDOM_STATE, VERBOSE
@@ -36,13 +38,14 @@ from anchorview.estimators.auto.model_fit import FittedModel, fit_model, require
 from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
 from anchorview.estimators.auto.settings import BUDGETS, Budget
 from anchorview.estimators.auto.structure import merged_borders
-from anchorview.estimators.auto.view_consistency import consistency_sentences
-from anchorview.estimators.base import EmbeddingClusterer, by_sample_id
+from anchorview.estimators.auto.view_consistency import reasons
+from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, require_negative
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.relabeling import Relabeling, by_block
+from anchorview.estimators.representation import view_sentences
 from anchorview.sources.disk_source import DiskSource
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -127,8 +130,6 @@ class AutoDALMC(EmbeddingClusterer):
         out of the samples that were compared; `overlap`, the share of the cluster in its parent;
         and how well families agree on the split of the parent, `split_agreement`, beside
         `split_chance` on data without clusters. NaN if the parent does not split.
-    level_labels_ : array (n, n_levels - 1) of int32 or None
-        Clusters at the levels other than the chosen one; see `labels_at`.
     cluster_layers_ : list of arrays (n,) of int32
         Clusters at all levels, from fine to coarse: the form that datamapplot and Toponymy take.
     candidates_ : pandas.DataFrame
@@ -143,19 +144,13 @@ class AutoDALMC(EmbeddingClusterer):
         between those of one, which is its stability.
     best_candidate_ : int
         Candidate of directions with the highest score.
-    view_weights_ : Series (n_views,)
-        Mean weight of each view over the candidates that solve DALMC; the weights sum to 1. 0 for a
-        view that was set aside.
-    view_agreement_ : Series (n_views,)
-        Adjusted Rand index of `labels_` with a clustering of each view alone, on the samples that
-        have the view.
-    view_consistency_ : DataFrame
-        Indexed by view, from clusterings of each view alone: `with_others`, the mean adjusted Rand
-        index of the view with the other views that are used; `among_others`, that between these
-        other views; and `used`, False if the view was set aside (see Notes). NaN where there are no
-        views to compare.
-    views_used_ : tuple of str
-        Names of the views that were not set aside.
+    views_ : DataFrame
+        By view: `weight`, the mean over the candidates that solve DALMC, which sums to 1 and is 0
+        for a view that was set aside; `agreement_with_result`, the adjusted Rand index of `labels_`
+        with a clustering of the view alone, on the samples that have the view;
+        `agreement_with_others`, the mean adjusted Rand index of that clustering with those of the
+        other views that are used, NaN without any; `used`, False if the view was set aside (see
+        Notes); and `why` it was set aside, or is used although it disagrees, else empty.
     embedding_ : array (n, l)
         Anchor graph of the best candidate, as are `objective_` and `n_iter_`. Its columns are
         orthonormal; with more samples than the candidates are fitted to, approximately.
@@ -309,6 +304,8 @@ class AutoDALMC(EmbeddingClusterer):
             fitted = fit_model(source, sample, numbers, self.budget, seed, importance, self._say)
             del sample
         self._set_fitted(fitted)
+        for sentence in view_sentences(self):
+            self._say(sentence)
         clock = perf_counter()
         self._label(source, out)
         if not isinstance(source, MultiViewData):
@@ -334,6 +331,7 @@ class AutoDALMC(EmbeddingClusterer):
         covariates: Any = None,
         unknown_batch: UnknownBatch = "error",
         level: int | None = None,
+        doubtful: int | None = None,
         out: PathLike | None = None,
     ) -> Any:
         """Cluster of each sample; for the samples of `fit`, ``labels_``.
@@ -346,7 +344,8 @@ class AutoDALMC(EmbeddingClusterer):
             As for `transform`.
         level : int, default=None
             Number of clusters of one of `levels_`, which `relabel` does not change. If None, the
-            clusters of `labels_`.
+            clusters of `labels_`. Not together with `doubtful`.
+        %(doubtful)s
         out : path-like, default=None
             As for `transform`.
 
@@ -354,12 +353,22 @@ class AutoDALMC(EmbeddingClusterer):
         -------
         %(new_labels)s
         """
+        if doubtful is not None:
+            require_negative(doubtful)
+            if level is not None:
+                raise ValueError(
+                    f"doubtful={doubtful} and level={level}: how certain samples are is known for "
+                    "the chosen clusters only. Leave one out."
+                )
         source = self._open_new(X, out, batch, covariates, unknown_batch)
         path = None if out is None else Path(out)
         labeler = self._labeler
+        function = labeler.labels
         if level is not None:
-            labeler = replace(labeler, clustering=self._clustering_at(level), clusters=None)
-        rows = source.map_rows(labeler.labels, None, np.int32, "labeling", path)
+            function = replace(labeler, clustering=self._clustering_at(level), clusters=None).labels
+        elif doubtful is not None:
+            function = partial(_certain_of_part, labeler, self.confidence_threshold_, doubtful)
+        rows = source.map_rows(function, None, np.int32, "labeling", path)
         return by_sample_id(rows, source.sample_ids, "cluster")
 
     def labels_at(self, n_clusters: int) -> Any:
@@ -379,8 +388,8 @@ class AutoDALMC(EmbeddingClusterer):
         self._clustering_at(n_clusters)
         if n_clusters == self.n_clusters_fit_:
             return self.labels_ if self._fit_labels is None else self._fit_labels
-        assert self.level_labels_ is not None
-        return self.level_labels_[:, list(self._others).index(n_clusters)]
+        assert self._level_labels is not None
+        return self._level_labels[:, list(self._others).index(n_clusters)]
 
     def predict_with_confidence(
         self,
@@ -415,13 +424,11 @@ class AutoDALMC(EmbeddingClusterer):
         limit = self.confidence_threshold_ if threshold is None else threshold
         return by_block(partial(_certain, limit), self.labels_, self.confidence_)
 
-    def _predict_certain(self, source: RowSource, threshold: float | None) -> Any:
-        limit = self.confidence_threshold_ if threshold is None else threshold
-        results, _ = self._labeled(source, self._labeler, ("labels", "confidence"), None)
-        return by_block(partial(_certain, limit), results["labels"], results["confidence"])
-
+    @deprecated("It ends in version 0.4; `predict` gives the consensus of the candidates.")
     def candidate_labels(self, X: ViewsLike, *, batch: Any = None, covariates: Any = None) -> Any:
         """Clusters of samples by every candidate alone, in its K-means run of lowest inertia.
+
+        .. deprecated:: 0.2
 
         Parameters
         ----------
@@ -436,9 +443,22 @@ class AutoDALMC(EmbeddingClusterer):
             Rows in the order of `candidates_`, without those that failed. Equal labels in different
             rows are unrelated. A dask array if the views are.
         """
+        return self._candidate_labels(X, batch, covariates)
+
+    def _candidate_labels(self, X: ViewsLike, batch: Any = None, covariates: Any = None) -> Any:
         source = self._open_new(X, None, batch, covariates)
         function, width = self._labeler.candidate_labels, len(self._clustering.candidates)
         return source.map_rows(function, width, LABEL_DTYPE, "labeling", None).T
+
+    @property
+    @deprecated("Use views_['agreement_with_result']. It ends in version 0.4.")
+    def view_agreement_(self) -> "pd.Series[float]":
+        """Agreement of each view with the result.
+
+        .. deprecated:: 0.2
+            Use ``views_["agreement_with_result"]``.
+        """
+        return self.views_["agreement_with_result"]
 
     def _embedding_map(self, factor: float) -> Callable[[MultiViewData], Array]:
         return partial(self._labeler.embedding, factor=factor)
@@ -473,8 +493,9 @@ class AutoDALMC(EmbeddingClusterer):
         self.agreement_ = fitted.agreement
         self.objective_ = self._clustering.candidates[self.best_candidate_].objective
         self.n_iter_ = len(self.objective_)
-        self.view_weights_ = self._by_view(fitted.view_weights(), "weight")
-        self.view_agreement_ = self._by_view(fitted.view_agreement(), "agreement")
+        self.views_ = self._table_of_views(
+            weight=fitted.view_weights(), agreement_with_result=fitted.view_agreement()
+        )
         table = None if fitted.scan is None else fitted.scan.table
         self.curve_ = None if table is None else table["agreement"]
         self.chance_curve_ = None if table is None else table["chance"]
@@ -508,23 +529,18 @@ class AutoDALMC(EmbeddingClusterer):
         return merged_borders(self._borders, self._relabeling) if self._borders else None
 
     @property
-    def views_used_(self) -> tuple[str, ...]:
-        """Names of the views that were not set aside."""
-        return tuple(self.view_names_in_[p] for p in self._used)
-
-    @property
     def _used(self) -> tuple[int, ...]:
         """Positions of the views that were not set aside."""
-        return tuple(np.flatnonzero(self._consistency["used"]).tolist())
+        return tuple(np.flatnonzero(self.views_["used"]).tolist())
 
-    @property
-    def view_consistency_(self) -> pd.DataFrame:
-        """How well each view, clustered alone, agrees with the other views that are used."""
-        return self._consistency.drop(columns="n_only")
-
-    def _view_sentences(self) -> list[str]:
-        """Sentences on the views that were set aside, or would have been."""
-        return consistency_sentences(self._consistency)
+    def _table_of_views(self, **columns: ArrayLike) -> pd.DataFrame:
+        alone = self._consistency
+        return super()._table_of_views(
+            **columns,
+            agreement_with_others=alone["with_others"],
+            used=alone["used"],
+            why=reasons(alone),
+        )
 
     def _clustering_at(self, n_clusters: int) -> Clustering:
         """Clusters of a level as they were fitted."""
@@ -574,7 +590,7 @@ class AutoDALMC(EmbeddingClusterer):
         labeler = replace(self._labeler, others=tuple(self._others.values()))
         fields = (*RESULTS, "level_labels") if self._others else RESULTS
         results, (self._spread, self._row_sums) = self._labeled(source, labeler, fields, out)
-        self.level_labels_ = results.get("level_labels")
+        self._level_labels = results.get("level_labels")
         self.labels_, self.confidence_ = results["labels"], results["confidence"]
         self.second_labels_, self.embedding_ = results["second_labels"], results["embedding"]
 
@@ -591,6 +607,14 @@ class AutoDALMC(EmbeddingClusterer):
 def _certain(threshold: float, labels: Array, confidence: Array) -> Array:
     """Labels, -1 where the confidence is below a threshold."""
     return np.where(confidence < threshold, np.int32(-1), labels)
+
+
+def _certain_of_part(
+    labeler: Labeler, threshold: float, doubtful: int, part: MultiViewData
+) -> Array:
+    """Clusters of the samples of a part, a number in place of the cluster for those in doubt."""
+    records = labeler.records(part)
+    return np.where(records["confidence"] < threshold, np.int32(doubtful), records["labels"])
 
 
 def _relabeled_second(clusters: Array, second: Array, labels: Array) -> Array:

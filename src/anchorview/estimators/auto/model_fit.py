@@ -54,7 +54,6 @@ from anchorview.estimators.auto.settings import (
 from anchorview.estimators.auto.structure import Structure, judge_structure, structure_sentence
 from anchorview.estimators.auto.view_consistency import (
     choose_views,
-    consistency_sentences,
     partitions_of_views,
 )
 from anchorview.views.container import MultiViewData
@@ -151,8 +150,6 @@ def fit_model(
     number, scan = _choose_number(pool, numbers)
     alone = partitions_of_views(pool, number)
     consistency = choose_views(source, pool, alone, number)
-    for sentence in consistency_sentences(consistency):
-        say(sentence)
     used = np.flatnonzero(consistency["used"]).tolist()
     if len(used) < len(sample.names):
         all_views, before = pool, order

@@ -8,12 +8,12 @@ agree less without it.
 from collections.abc import Container, Sequence
 from functools import partial
 from operator import add
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview._utils.text import shorten
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import CandidatePool, kmeans_runs, n_kmeans_runs
@@ -48,8 +48,10 @@ def choose_views(
     """Set aside the views that disagree with the others, the worst first, but not half of them.
 
     `alone` are the partitions of views. Returns a table with a row for each view: `with_others`,
-    `among_others` and `used` as in `AutoDALMC.view_consistency_`, and `n_only`, the number of
-    samples that have no other view, for which a view that disagrees is used.
+    the mean adjusted Rand index with the other views that are used; `among_others`, that between
+    these other views, NaN where there are no views to compare; `used`, False if the view is set
+    aside; and `n_only`, the number of samples that have no other view, for which a view that
+    disagrees is used.
     """
     pool, agreement = all_views, agreement_of_views(alone)
     used, n_only = list(range(len(alone))), dict[int, int]()
@@ -117,25 +119,24 @@ def most_inconsistent(agreement: Array, used: Sequence[int], kept: Container[int
     return min(shares, key=lambda p: (shares[p], p), default=None)
 
 
-def consistency_sentences(consistency: pd.DataFrame) -> list[str]:
-    """Sentences on the views that were set aside, or would be if samples had other views."""
-    sentences = []
-    for name, own in consistency.iterrows():
-        if own["used"] and not own["n_only"]:
-            continue
-        # Without the sign of a zero.
-        first, second = (round(own[key], 2) + 0.0 for key in ("with_others", "among_others"))
-        numbers = (
-            f"alone it agrees with the other views by {first:.2f}, which agree with each other by "
-            f"{second:.2f}"
-        )
-        view = f"view {shorten(str(name))!r}"
-        if not own["used"]:
-            sentences.append(f"{view} was set aside: {numbers}")
-        else:
-            samples = "1 sample has" if own["n_only"] == 1 else f"{own['n_only']} samples have"
-            sentences.append(f"{view} disagrees, but is used because {samples} no other: {numbers}")
-    return sentences
+def reasons(consistency: pd.DataFrame) -> list[str]:
+    """For each view, why it was set aside, or why it is used although it disagrees; often empty."""
+    return [_reason(own) for _, own in consistency.iterrows()]
+
+
+def _reason(own: "pd.Series[Any]") -> str:
+    if own["used"] and not own["n_only"]:
+        return ""
+    # Without the sign of a zero.
+    first, second = (round(own[key], 2) + 0.0 for key in ("with_others", "among_others"))
+    numbers = (
+        f"alone it agrees with the other views by {first:.2f}, which agree with each other by "
+        f"{second:.2f}"
+    )
+    if not own["used"]:
+        return f"was set aside: {numbers}"
+    samples = "1 sample has" if own["n_only"] == 1 else f"{own['n_only']} samples have"
+    return f"disagrees, but is used because {samples} no other: {numbers}"
 
 
 def _compared(agreement: Array, view: int, used: Sequence[int]) -> tuple[float, float]:

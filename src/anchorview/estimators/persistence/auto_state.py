@@ -1,7 +1,7 @@
 """Learned attributes of AutoDALMC that model files hold."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,33 +23,6 @@ from anchorview.estimators.persistence.codec import (
 )
 from anchorview.estimators.persistence.fitted_state import FittedState, require_labels, require_maps
 
-TABLES = ("candidates_", "levels_", "tree_", "_consistency")
-
-
-@dataclass
-class Table:
-    """A DataFrame, of which the index is the first column if it has a name."""
-
-    columns: dict[str, list[bool | int | float | str | None]]
-    dtypes: list[Literal["bool", "int64", "Int64", "float64", "object", "str"]]
-    index: str | None
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame) -> Self:
-        """Table of a frame."""
-        index: Any = frame.index.name
-        plain = frame if index is None else frame.reset_index()
-        values = plain.astype(object).where(plain.notna(), None)
-        columns = {str(name): column.tolist() for name, column in values.items()}
-        dtypes: list[Any] = [str(dtype) for dtype in plain.dtypes]
-        return cls(columns, dtypes, index)
-
-    def frame(self) -> pd.DataFrame:
-        """Frame of the table."""
-        types = dict(zip(self.columns, self.dtypes, strict=True))
-        frame = pd.DataFrame(self.columns).astype(types)
-        return frame if self.index is None else frame.set_index(self.index)
-
 
 @dataclass(kw_only=True)
 class AutoDALMCState(FittedState):
@@ -57,10 +30,10 @@ class AutoDALMCState(FittedState):
 
     curve_: FloatSeries | None
     chance_curve_: FloatSeries | None
-    candidates_: Table
-    levels_: Table | None
+    candidates_: pd.DataFrame
+    levels_: pd.DataFrame | None
     """None if the number of clusters was given."""
-    tree_: Table | None
+    tree_: pd.DataFrame | None
     best_candidate_: int
     confidence_: Array
     structure_: float | None
@@ -68,12 +41,12 @@ class AutoDALMCState(FittedState):
     second_labels_: npt.NDArray[np.int32]
     agreement_: Array
     view_agreement_: Array
-    _consistency: Table
+    _consistency: pd.DataFrame
     _row_sums: RowSums
     _families: Families
     _clustering: Clustering
     _others: dict[int, Clustering]
-    level_labels_: npt.NDArray[np.int32] | None
+    _level_labels: npt.NDArray[np.int32] | None
     _fit_labels: npt.NDArray[np.int32] | None
     """Labels before `relabel`; None without it."""
 
@@ -81,9 +54,6 @@ class AutoDALMCState(FittedState):
     def of(cls, model: Any) -> Self:
         """State of a fitted model, with the smallest embedders."""
         state: Any = super().of(model)
-        for name in TABLES:
-            frame = getattr(state, name)
-            setattr(state, name, None if frame is None else Table.of(frame))
         dtype = state.embedding_.dtype
         state._clustering = _smallest(state._clustering, dtype)
         state._others = {k: _smallest(level, dtype) for k, level in state._others.items()}
@@ -92,9 +62,6 @@ class AutoDALMCState(FittedState):
     def restore(self, model: Any, trusted: tuple[str, ...] | None = ()) -> None:
         """Set the learned attributes of a model that has the parameters of the saved one."""
         super().restore(model, trusted)
-        for name in TABLES:
-            table = getattr(self, name)
-            setattr(model, name, None if table is None else table.frame())
         model.n_clusters_ = self.n_clusters
         model.objective_ = self._clustering.candidates[self.best_candidate_].objective
         model.n_iter_ = len(model.objective_)
@@ -112,7 +79,7 @@ SHAPES |= {
     AutoDALMCState: {
         "confidence_": "n",
         "second_labels_": "n",
-        "level_labels_": "n levels",
+        "_level_labels": "n levels",
         "_fit_labels": "n",
         "agreement_": "c c",
         "view_agreement_": "v",
@@ -132,9 +99,9 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     require(0 <= state.best_candidate_ < len(candidates), "'best_candidate_' is unknown")
     lengths = state.require_shapes()
     lengths.require_length("candidates", "c", len(candidates))
-    used: Any = state._consistency.columns["used"]
+    used = state._consistency["used"]
     lengths.require_length("_consistency", "v", len(used))
-    require((state.level_labels_ is None) == (not state._others), "'level_labels_' is missing")
+    require((state._level_labels is None) == (not state._others), "'_level_labels' is missing")
     if state._fit_labels is not None:
         require_labels("_fit_labels", state._fit_labels, state.n_clusters_fit)
     widths = [width for width, own in zip(state.prepared_widths, used, strict=True) if own]
@@ -143,11 +110,11 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     best = candidates[state.best_candidate_].embedder
     fits = best is not None and best.n_anchors == lengths["l"]
     require(fits, "'embedding_' has another width")
-    if state.level_labels_ is not None:
+    if state._level_labels is not None:
         lengths.require_length("_others", "levels", len(state._others))
-        for labels, (k, level) in zip(state.level_labels_.T, state._others.items(), strict=True):
+        for labels, (k, level) in zip(state._level_labels.T, state._others.items(), strict=True):
             require(level.n_clusters == k, "a level has another number of clusters")
-            require_labels("level_labels_", labels, k)
+            require_labels("_level_labels", labels, k)
             _require_clustering(level, state._families)
     return state
 

@@ -6,9 +6,12 @@ so do arrays whose shapes do not fit together.
 """
 
 import math
+from collections.abc import Set
+from dataclasses import dataclass
 from functools import cache, singledispatch
+from inspect import signature
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -28,6 +31,35 @@ PANDAS_PARAMETERS: dict[Any, dict[str, Any]] = {
     pd.Index: {"data": list[int | str], "name": str | None},
     pd.Series: {"data": list[float | None], "index": pd.Index, "name": str | None},
 }
+
+
+@dataclass
+class Table:
+    """How a DataFrame is stored; the index is the first column if it has a name."""
+
+    columns: dict[str, list[bool | int | float | str | None]]
+    dtypes: list[Literal["bool", "int64", "Int64", "float64", "object", "str"]]
+    index: str | None
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Self:
+        """Table of a frame."""
+        index: Any = frame.index.name
+        plain = frame if index is None else frame.reset_index()
+        values = plain.astype(object).where(plain.notna(), None)
+        columns = {str(name): column.tolist() for name, column in values.items()}
+        dtypes: list[Any] = [str(dtype) for dtype in plain.dtypes]
+        return cls(columns, dtypes, index)
+
+    def frame(self) -> pd.DataFrame:
+        """Frame of the table."""
+        types = dict(zip(self.columns, self.dtypes, strict=True))
+        frame = pd.DataFrame(self.columns).astype(types)
+        return frame if self.index is None else frame.set_index(self.index)
+
+
+RENAMED = {"level_labels_": "_level_labels"}
+"""Present names of entries that files of earlier versions have under another name."""
 
 MAX_INT = 2**31 - 1
 
@@ -111,6 +143,15 @@ def _annotations(cls: Any) -> dict[str, Any]:
     return {name: annotation for name, annotation in hints.items() if name != "return"}
 
 
+@cache
+def _names_with_default(cls: Any) -> frozenset[str]:
+    """Parameters of the constructor that may be left out."""
+    if cls in PANDAS_PARAMETERS:
+        return frozenset()
+    parameters = signature(cls).parameters.values()
+    return frozenset(own.name for own in parameters if own.default is not own.empty)
+
+
 def encode(value: Any) -> Tree:
     """Tree of a value."""
     if isinstance(value, np.ndarray):
@@ -133,6 +174,7 @@ def encode(value: Any) -> Tree:
         # JSON has no NaN.
         values = [None if math.isnan(item) else item for item in value.tolist()]
         return {"data": values, "index": encode(value.index), "name": name}
+    value = Table.of(value) if isinstance(value, pd.DataFrame) else value
     return {name: encode(getattr(value, name)) for name in _parameters(type(value))}
 
 
@@ -171,9 +213,14 @@ def decode(tree: Tree, annotation: Any, path: str) -> Any:
         decoded = decode(pairs, list[tuple[args]], path)  # type: ignore[valid-type]
         require(len(dict(decoded)) == len(decoded), f"{path!r} has an entry twice")
         return dict(decoded)
+    if annotation is pd.DataFrame:
+        frame: pd.DataFrame = decode(tree, Table, path).frame()
+        return frame
     types = _parameters(annotation)
-    parts = entries(tree, set(types), path)
-    parts = {name: decode(parts[name], types[name], f"{path}/{name}") for name in types}
+    if isinstance(tree, dict):
+        tree = {RENAMED.get(name, name): part for name, part in tree.items()}
+    parts = entries(tree, set(types), path, optional=_names_with_default(annotation))
+    parts = {name: decode(part, types[name], f"{path}/{name}") for name, part in parts.items()}
     try:
         return validate(annotation(**parts))
     except ValueError as error:
@@ -207,10 +254,12 @@ def _decode_array(tree: Tree, dtype: Any, path: str) -> Array:
     return np.asarray(tree)
 
 
-def entries(tree: Tree, names: set[str], path: str) -> dict[str, Tree]:
-    """Entries of an object, which must be exactly those named."""
+def entries(
+    tree: Tree, names: set[str], path: str, optional: Set[str] = frozenset()
+) -> dict[str, Tree]:
+    """Entries of an object, which must be those named; optional ones may be missing."""
     require(isinstance(tree, dict), f"{path!r} is not an object")
-    other = min(names ^ tree.keys(), default=None)
+    other = min((names - optional) - tree.keys() | tree.keys() - names, default=None)
     reason = "missing" if other in names else "unknown"
     require(other is None, f"{f'{path}/{other}'.lstrip('/')!r} is {reason}")
     return dict(tree)

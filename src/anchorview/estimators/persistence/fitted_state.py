@@ -21,8 +21,8 @@ from anchorview.estimators.persistence.codec import SHAPES, AnyIndex, AxisLength
 from anchorview.estimators.persistence.stored_steps import StoredPreparation, StoredStep
 from anchorview.estimators.relabeling import Relabeling
 
-PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement"}
-"""Attributes that are a Series with one number per view, and its name."""
+PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement_with_result"}
+"""Fields with one number per view, and the column of `views_` that has them."""
 
 
 def require_labels(name: str, labels: Array, n_clusters: int) -> None:
@@ -60,13 +60,13 @@ class FittedState:
     def of(cls, model: Any) -> Self:
         """State of a fitted model, without rows that are in files or on workers."""
         values: dict[str, Any] = {
-            field.name: getattr(model, field.name, field.default) for field in fields(cls)
+            field.name: model.views_[PER_VIEW[field.name]].to_numpy()
+            if field.name in PER_VIEW
+            else getattr(model, field.name, field.default)
+            for field in fields(cls)
         }
         if values["_prepared"] is not None:
             values["_prepared"] = StoredPreparation.of(values["_prepared"])
-        # The index of a Series is the names of the views, which the state has.
-        for name in values.keys() & PER_VIEW.keys():
-            values[name] = np.asarray(values[name])
         rows = values["embedding_"]
         # A copy of a memory map is a memmap without a file.
         if not isinstance(rows, np.ndarray) or getattr(rows, "filename", None) is not None:
@@ -83,12 +83,13 @@ class FittedState:
         """
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is not None or field.default is MISSING:
+            given = value is not None or field.default is MISSING
+            if given and field.name not in PER_VIEW:
                 setattr(model, field.name, value)
         if self._prepared is not None:
             model._prepared = self._prepared.restored(trusted)
-        for name in vars(self).keys() & PER_VIEW.keys():
-            setattr(model, name, model._by_view(getattr(self, name), PER_VIEW[name]))
+        columns = {PER_VIEW[name]: value for name, value in vars(self).items() if name in PER_VIEW}
+        model.views_ = model._table_of_views(**columns)
 
     @property
     def n_clusters_fit(self) -> int:
