@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 FORMAT = "anchorview-model"
 FORMAT_VERSION = 1
-"""Raise it with every change of the layout."""
+"""Raise it only if the meaning of an entry changes, not if one is added or renamed."""
 
 TRANSFORMERS = "transformers"
 """Stands for a parameter `preprocess` that holds transformers."""
@@ -128,13 +128,14 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
     >>> bool((loaded.predict(views) == model.labels_).all())
     True
     """
-    path = Path(path)
+    path, writer = Path(path), ""
     try:
         # Opening a pipe would wait for someone to write to it.
         if path.exists() and not path.is_file():
             raise _foreign(path)
         with path.open("rb") as stream:
             document, arrays = _parse(path, stream, _checked_size(path, stream))
+        writer = document.pop("anchorview_version")
         insert_arrays(document, arrays)
         return _restored(document, tuple(trusted))
     except (ModelFileError, MemoryError, ImportError):
@@ -149,8 +150,9 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
         # malicious bytes in more ways than they document, and values are not checked one by one.
         # What a file says about itself may be long.
         what = " ".join(str(error).split()).rstrip(".")[:200]
+        by = "" if writer in ("", __version__) else f" of anchorview {writer[:20]!r}"
         raise ModelFileError(
-            f"{path}: is not a valid model ({what}). Save the model again."
+            f"{path}: is not a valid model{by} ({what}). Save the model again."
         ) from error
 
 
@@ -264,7 +266,7 @@ def _checked_size(path: Path, stream: BinaryIO) -> int:
 
 
 def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Document of a model file, without what identifies the format, and its arrays."""
+    """Document of a model file, without its format, and its arrays."""
     with ZipFile(stream) as archive:
         members = {info.filename: info for info in archive.infolist()}
         if DOCUMENT not in members:
@@ -285,11 +287,11 @@ def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[dict[str, Any], dic
 
 
 def _require_version(path: Path, document: Any) -> None:
-    """Remove what identifies the format from the document; raises if it is another format."""
+    """Remove the format from the document; raises if it is another one."""
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise _foreign(path)
     version = document.pop("format_version", None)
-    writer = document.pop("anchorview_version", None)
+    writer = document.get("anchorview_version")
     known = type(version) is int and version >= 1 and isinstance(writer, str)
     require(known, "its format has no version")
     if version > FORMAT_VERSION:
