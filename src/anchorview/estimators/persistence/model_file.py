@@ -291,7 +291,7 @@ def _require_version(path: Path, document: Any) -> None:
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise _foreign(path)
     version = document.pop("format_version", None)
-    writer = document.get("anchorview_version")
+    writer: Any = document.get("anchorview_version")
     known = type(version) is int and version >= 1 and isinstance(writer, str)
     require(known, "its format has no version")
     if version > FORMAT_VERSION:
