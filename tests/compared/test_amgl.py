@@ -8,8 +8,9 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview.compared import _neighbor_graphs
-from anchorview.compared._neighbor_graphs import neighbor_graph, normalized_affinity
+from anchorview.compared._neighbor_graphs import neighbor_graph
 from anchorview.compared.amgl import AMGL, MIN_TRACE, joint_eigenvectors, laplacian_traces
+from anchorview.core.neighbors import normalized_affinity
 from helpers.data import clustered_views
 
 

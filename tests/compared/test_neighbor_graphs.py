@@ -8,11 +8,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from anchorview.compared import AMGL, UOMVSC, _neighbor_graphs
-from anchorview.compared._neighbor_graphs import (
-    leading_eigenvectors,
-    neighbor_graph,
-    normalized_affinity,
-)
+from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_graph
+from anchorview.core.neighbors import normalized_affinity
 
 
 def plain_graph(X, K):
@@ -35,13 +32,6 @@ class TestNeighborGraph:
         X = np.random.default_rng(0).standard_normal((40, 6))
         W = neighbor_graph([X], K)
         np.testing.assert_allclose(W.toarray(), plain_graph(X, K), rtol=1e-10, atol=1e-14)
-
-    def test_tiles_change_nothing(self, set_constants):
-        X = np.random.default_rng(0).standard_normal((100, 6))
-        whole = neighbor_graph([X], 5).toarray()
-        for tile in (1100, 1):
-            set_constants(_neighbor_graphs, TILE=tile)
-            np.testing.assert_allclose(neighbor_graph([X], 5).toarray(), whole, rtol=1e-12)
 
     def test_views_side_by_side_dense_and_sparse(self):
         rng = np.random.default_rng(0)

@@ -1,7 +1,4 @@
-"""Nearest-neighbor graphs and their leading eigenvectors, in memory linear in the samples.
-
-Graphs are sparse; distances are computed in tiles, from some samples to all others.
-"""
+"""Nearest-neighbor graphs and their leading eigenvectors, in memory linear in the samples."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,13 +9,8 @@ from scipy.linalg import cho_solve_banded, cholesky_banded, eigh, qr
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 
-from anchorview._utils.linalg import reciprocal
-from anchorview._utils.threads import row_slices
 from anchorview._utils.typing import Array, Matrix
-from anchorview.views.container import dense_rows
-
-TILE = 2**22
-"""Maximum number of entries of a tile of distances, and of the dense rows it is computed from."""
+from anchorview.core.neighbors import graph_of_neighbors, nearest_others, normalized_affinity
 
 CENTER_ROWS = 1000
 """Approximate number of rows whose medians are the origin of the distances."""
@@ -56,28 +48,19 @@ def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_arra
     order of the rows. Other ties do not matter: neighbors as far as the last one get no weight.
     K is at most n - 2 (1 for two samples).
     """
-    indices, distances = _nearest(_conditioned(views), n_neighbors + 1)
-    n = len(indices)
-    W = graph_of_neighbors(indices, neighbor_weights(distances), n)
+    near, squares = nearest_others(_conditioned(views), n_neighbors + 1)
+    W = weighted_neighbors(near, squares, len(near))
     return ((W + W.T) / 2).tocsr()
 
 
-def neighbor_weights(distances: Array) -> Array:
-    """Weights of the nearest K neighbors by the squared distances of K + 1, in ascending order."""
-    kept = max(1, distances.shape[1] - 1)
-    gaps = distances[:, -1:] - distances[:, :kept]
+def weighted_neighbors(near: Array, squares: Array, n_columns: int) -> sparse.csr_array:
+    """Graph of the nearest K neighbors, weighted by the squared distances of K + 1."""
+    kept = max(1, squares.shape[1] - 1)
+    gaps = squares[:, -1:] - squares[:, :kept]
     totals = gaps.sum(axis=1, keepdims=True)
     weights = np.full_like(gaps, 1 / kept)
-    np.divide(gaps, totals, out=weights, where=totals > EQUAL * distances[:, -1:])
-    return weights
-
-
-def graph_of_neighbors(indices: Array, weights: Array, n_columns: int) -> sparse.csr_array:
-    """Sparse matrix whose rows have the weights of their leading neighbors."""
-    n, kept = weights.shape
-    row_ends = np.arange(0, n * kept + 1, kept)
-    columns = indices[:, :kept].ravel()
-    return sparse.csr_array((weights.ravel(), columns, row_ends), shape=(n, n_columns))
+    np.divide(gaps, totals, out=weights, where=totals > EQUAL * squares[:, -1:])
+    return graph_of_neighbors(near[:, :kept], weights, n_columns)
 
 
 def _conditioned(views: Sequence[Matrix]) -> list[Matrix]:
@@ -96,63 +79,6 @@ def _conditioned(views: Sequence[Matrix]) -> list[Matrix]:
         for X in points:
             X /= largest
     return points
-
-
-def _nearest(points: list[Matrix], count: int) -> tuple[Array, Array]:
-    """Nearest neighbors of each sample, nearest first, and their squared distances.
-
-    Neighbors are selected by ``|x|^2 + |y|^2 - 2 x'y``; the distances returned are computed from
-    ``x - y``, so that those of duplicates are exactly 0.
-    """
-    n = points[0].shape[0]
-    count = min(count, n - 1)
-    indices = np.empty((n, count), dtype=np.int64)
-    distances = np.empty((n, count))
-    squares = sum(_row_squares(X) for X in points)
-    step = max(1, TILE // max(n, *(X.shape[1] for X in points)))
-    for rows in row_slices(n, step):
-        tile = np.tile(squares / 2, (rows.stop - rows.start, 1))
-        for X in points:
-            tile -= (X @ dense_rows(X, rows).T).T if sparse.issparse(X) else X[rows] @ X.T
-        np.fill_diagonal(tile[:, rows], np.inf)
-        nearest = np.argpartition(tile, count - 1, axis=1)[:, :count]
-        exact = np.zeros(nearest.shape)
-        for t in range(count):
-            for X in points:
-                exact[:, t] += _row_squares(X[nearest[:, t]] - X[rows])
-        order = np.argsort(exact, axis=1, kind="stable")
-        indices[rows] = np.take_along_axis(nearest, order, axis=1)
-        distances[rows] = np.take_along_axis(exact, order, axis=1)
-    return indices, distances
-
-
-def _row_squares(X: Matrix) -> Array:
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X)
-
-
-def nearest_anchors(X: Array, anchors: Array, count: int) -> tuple[Array, Array]:
-    """The nearest anchors of each row, nearest first, and their squared distances."""
-    squares = np.einsum("ij,ij->i", anchors, anchors) - 2 * (X @ anchors.T)
-    squares += np.einsum("ij,ij->i", X, X)[:, None]
-    np.maximum(squares, 0, out=squares)
-    nearest = np.argpartition(squares, count - 1, axis=1)[:, :count]
-    distances = np.take_along_axis(squares, nearest, axis=1)
-    order = np.argsort(distances, axis=1, kind="stable")
-    return np.take_along_axis(nearest, order, axis=1), np.take_along_axis(distances, order, axis=1)
-
-
-def normalized_affinity(W: sparse.csr_array) -> sparse.csr_array:
-    """``D^{-1/2} W D^{-1/2}`` with the row sums D: identity minus the normalized Laplacian.
-
-    Its eigenvalues are between -1 and 1, and 1 occurs once per connected component. The row of a
-    vertex without neighbors is zero.
-    """
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    scale = reciprocal(np.sqrt(degrees), degrees)
-    D = sparse.dia_array((scale[None], [0]), shape=W.shape)
-    return (D @ W @ D).tocsr()
 
 
 def neighbor_affinity(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_array:

@@ -10,9 +10,9 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchor_graph import singular_vectors
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
-from anchorview.compared._neighbor_graphs import graph_of_neighbors, nearest_anchors
 from anchorview.compared._partition import kmeans
 from anchorview.compared._view_scaling import dense_views
+from anchorview.core.neighbors import graph_of_neighbors, nearest_places
 from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
@@ -26,7 +26,7 @@ def gaussian_graph(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_arr
     With squared distances D and their mean s over the nearest anchors, weights are
     ``exp(-D / (2 s^2))`` of a sample in units of their sum, and R is the identity then.
     """
-    nearest, distances = nearest_anchors(X, anchors, n_neighbors)
+    nearest, distances = nearest_places([X], [anchors], n_neighbors)
     bandwidth = max(float(distances.mean()), np.sqrt(np.finfo(np.float64).tiny))
     # A common factor of a row cancels; with the nearest distance it cannot underflow.
     distances = distances - distances[:, :1]

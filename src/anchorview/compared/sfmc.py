@@ -9,13 +9,10 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._bipartite import StructuredGraph, cluster_labels, structured_graph
-from anchorview.compared._neighbor_graphs import (
-    graph_of_neighbors,
-    nearest_anchors,
-    neighbor_weights,
-)
+from anchorview.compared._neighbor_graphs import weighted_neighbors
 from anchorview.compared._simplex import minimize_on_simplex
 from anchorview.compared._view_scaling import column_ranges
+from anchorview.core.neighbors import nearest_places
 from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData, dense_rows
 
@@ -55,8 +52,7 @@ def directly_sampled(scores: Array, count: int) -> Array:
 def anchor_neighbors(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_array:
     """Graph of the samples and their nearest anchors; weights of a sample sum to 1."""
     count = min(n_neighbors + 1, len(anchors))
-    nearest, distances = nearest_anchors(X, anchors, count)
-    return graph_of_neighbors(nearest, neighbor_weights(distances), len(anchors))
+    return weighted_neighbors(*nearest_places([X], [anchors], count), len(anchors))
 
 
 def fused_graph(

@@ -6,7 +6,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
 from anchorview.estimators.auto import neighbor_graphs
-from anchorview.estimators.auto.landmarks import nearest_places
 from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
 from anchorview.estimators.auto.settings import N_NEIGHBORS
 from helpers.data import clustered_views
@@ -38,19 +37,6 @@ def test_mean_graph_equals_loops(planted):
     data, _ = planted
     expected = np.mean([graph_by_loops(view, N_NEIGHBORS) for view in data.views], axis=0)
     np.testing.assert_allclose(NeighborGraph(data).mean.toarray(), expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_distances_of_close_samples_do_not_vanish_beside_their_norms(dtype):
-    rng = np.random.default_rng(0)
-    points = (100 + rng.standard_normal((40, 3))).astype(dtype)
-    points[20:] = points[:20]
-    points[30:] += dtype(1e-3)
-    near, squares = nearest_places(points[5:], points, 4, first=5)
-    exact = np.square(points[5:, None].astype(float) - points[near]).sum(axis=2)
-    np.testing.assert_allclose(squares, exact, rtol=1e-4)
-    assert (near != np.arange(5, 40)[:, None]).all()
-    assert (squares[:5, 0] == 0).all() and (near[:5, 0] == np.arange(25, 30)).all()
 
 
 @pytest.mark.parametrize("diffused", [False, True])

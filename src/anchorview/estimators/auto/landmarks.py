@@ -19,8 +19,9 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from anchorview._utils.threads import ThreadBuffer, for_blocks, parallel_map
+from anchorview._utils.threads import for_blocks, parallel_map
 from anchorview._utils.typing import Array
+from anchorview.core.neighbors import MAX_DISTANCES, graph_of_neighbors, nearest_places
 from anchorview.views.container import MultiViewData, RowBlock
 
 N_NEIGHBORS = 5
@@ -29,12 +30,6 @@ N_NEIGHBORS = 5
 LEADING, SAMPLES_PER_COORDINATE = 64, 4
 """Number of leading coordinates of a view in which neighbors are found, if there are as many
 samples per coordinate; otherwise, in all."""
-
-MAX_DISTANCES = 2**20
-"""Maximum number of distances that are held at a time."""
-
-CLOSE = 0.01
-"""Squared distances below this share of the squared norm are computed again, exactly."""
 
 VOTE_DIGITS = 5
 """Digits of votes that are compared."""
@@ -46,8 +41,6 @@ LABEL_DTYPE = np.dtype(np.int16)
 """Type of labels in partitions, small because there is one per sample and K-means run."""
 
 MAX_CLUSTERS = np.iinfo(LABEL_DTYPE).max
-
-_scores = ThreadBuffer()
 
 Neighbors = tuple[Array, Array]
 """Positions of the nearest landmarks of samples, nearest first, and weights on them."""
@@ -87,10 +80,7 @@ class Landmarks:
         """Weights of samples on all landmarks of each view."""
         matrices = []
         for (near, weights), count in zip(neighbors, self.counts, strict=True):
-            n, width = near.shape
-            starts = np.arange(0, n * width + 1, width)
-            entries = weights.flatten(), near.flatten(), starts
-            matrix = sparse.csr_array(entries, shape=(n, count))
+            matrix = graph_of_neighbors(near, weights, count)
             matrix.sort_indices()
             matrices.append(matrix)
         return matrices
@@ -172,40 +162,10 @@ def leading_coordinates(rows: Array) -> Array:
 
 
 def _weighted(rows: Array, places: Array) -> Neighbors:
-    near, d = nearest_places(rows, places.astype(rows.dtype, copy=False), N_NEIGHBORS)
+    near, d = nearest_places([rows], [places.astype(rows.dtype, copy=False)], N_NEIGHBORS)
     scale = d.mean(axis=1, keepdims=True)
     weights = np.exp(-np.divide(d, scale, out=np.zeros_like(d), where=scale > 0))
     return near, weights / weights.sum(axis=1, keepdims=True)
-
-
-def nearest_places(
-    rows: Array, places: Array, count: int, first: int | None = None
-) -> tuple[Array, Array]:
-    """Positions of the nearest places of rows, nearest first, and squared distances.
-
-    If the rows are places themselves, from position `first` on, these are not their own neighbors.
-    """
-    # The nearest place c of x has the largest x'c - c'c / 2.
-    scores = _scores.array((len(rows), len(places)), rows.dtype)
-    np.matmul(rows, places.T, out=scores)
-    scores -= 0.5 * np.einsum("ij,ij->i", places, places)
-    flat, starts = scores.reshape(-1), np.arange(0, scores.size, len(places))
-    if first is not None:
-        flat[starts + first + np.arange(len(rows))] = -np.inf
-    near = np.empty((len(rows), min(count, len(places) - (first is not None))), dtype=np.intp)
-    largest = np.empty(near.shape, dtype=rows.dtype)
-    # Searching a few times for the maximum is many times faster than a partial sort.
-    for j in range(near.shape[1]):
-        near[:, j] = scores.argmax(axis=1)
-        at = starts + near[:, j]
-        largest[:, j] = flat[at]
-        flat[at] = -np.inf
-    norms = np.einsum("ij,ij->i", rows, rows)[:, None]
-    squares = np.maximum(norms - 2 * largest, 0)
-    # Differences of large numbers, which rounding has changed.
-    close = np.nonzero(squares < CLOSE * norms)
-    squares[close] = np.square(rows[close[0]] - places[near[close]]).sum(axis=1)
-    return near, squares
 
 
 def _kmeans_centers(points: Array, count: int, seed: int) -> Array:

@@ -19,13 +19,10 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sknetwork.clustering import Louvain
 
-from anchorview._utils.threads import parallel_map, row_slices
+from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.landmarks import (
-    MAX_DISTANCES,
-    leading_coordinates,
-    nearest_places,
-)
+from anchorview.core.neighbors import nearest_others, normalized_affinity
+from anchorview.estimators.auto.landmarks import leading_coordinates
 from anchorview.estimators.auto.settings import N_NEIGHBORS
 from anchorview.views.container import MultiViewData
 
@@ -76,17 +73,17 @@ class NeighborGraph:
             if len(rows) < 2:
                 return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
             points = leading_coordinates(coordinates.views[p][rows])
-            near, squares = _nearest_others(points, n_neighbors)
+            near, squares = nearest_others([points], n_neighbors)
             if (squares[:, -1] <= EQUAL * np.square(points).sum(axis=1).mean()).any():
                 # Of many equal rows, those that are also near in other views are neighbors.
                 others = (view[rows] for q, view in enumerate(coordinates.views) if q != p)
                 added = [OTHER_VIEWS * leading_coordinates(view) for view in others]
-                near, _ = _nearest_others(np.hstack([points, *added]), n_neighbors)
+                near, _ = nearest_others([np.hstack([points, *added])], n_neighbors)
                 away = (np.square(points - points[column]).sum(axis=1) for column in near.T)
-                squares = np.column_stack(list(away)).astype(np.float64)
+                squares = np.column_stack(list(away))
                 order = np.argsort(squares, axis=1, kind="stable")
                 near, squares = (np.take_along_axis(x, order, axis=1) for x in (near, squares))
-            return rows, near, squares
+            return rows, near, squares.astype(np.float64)
 
         views = range(len(coordinates.views))
         self._neighbors = [result for _, result in parallel_map(neighbors_in, views)]
@@ -100,7 +97,7 @@ class NeighborGraph:
         mean = self._sum * (1 / len(self._views))
         if self._available is not None:
             # Samples that lack views have weights in fewer graphs.
-            mean = _normalized(mean, np.asarray(mean.sum(axis=1)).ravel())
+            mean = normalized_affinity(mean)
         self.mean: sparse.csr_array = mean
 
     def of_nearest(self, count: int) -> Self:
@@ -190,17 +187,7 @@ class NeighborGraph:
         indices = (np.repeat(rows, count), rows[near].ravel())
         W = sparse.csr_array((weights.ravel(), indices), shape=(n, n))
         W = W.maximum(W.T)
-        return _normalized(W, np.asarray(W.sum(axis=1)).ravel())
-
-
-def _nearest_others(points: Array, count: int) -> tuple[Array, Array]:
-    """Positions of the nearest other points of each, nearest first, and squared distances."""
-    parts = [
-        nearest_places(points[block], points, count, block.start)
-        for block in row_slices(len(points), max(1, MAX_DISTANCES // len(points)))
-    ]
-    near, squares = map(np.vstack, zip(*parts, strict=True))
-    return near, squares.astype(np.float64)
+        return normalized_affinity(W)
 
 
 def _next_power(counts: Mapping[float, int], n_clusters: int) -> float:
@@ -226,11 +213,6 @@ def _next_power(counts: Mapping[float, int], n_clusters: int) -> float:
 def _inverse_roots(degrees: Array) -> Array:
     roots = np.sqrt(np.maximum(degrees, 0))
     return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
-
-
-def _normalized(W: sparse.csr_array, degrees: Array) -> sparse.csr_array:
-    factors = sparse.diags_array(_inverse_roots(degrees))
-    return sparse.csr_array(factors @ W @ factors)
 
 
 def _merged(labels: Array, graph: sparse.csr_array, n_clusters: int) -> Array:

@@ -1,0 +1,105 @@
+"""Nearest neighbors of rows, found in blocks of matrix products, and graphs of them.
+
+Rows and places are lists of matrices that stand side by side, dense or sparse.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from anchorview._utils.linalg import reciprocal
+from anchorview._utils.threads import ThreadBuffer, row_slices
+from anchorview._utils.typing import Array, Matrix
+from anchorview.views.container import dense_rows
+
+MAX_DISTANCES = 2**20
+"""Maximum number of distances, or of entries of dense rows, that are held at a time."""
+
+CLOSE = 0.01
+"""Squared distances below this share of the squared norm are computed again, exactly."""
+
+Neighbors = tuple[Array, Array]
+"""Positions of the nearest places of rows, nearest first, and squared distances."""
+
+_scores, _products = ThreadBuffer(), ThreadBuffer()
+
+
+def nearest_places(rows: Sequence[Matrix], places: Sequence[Matrix], count: int) -> Neighbors:
+    """The nearest places of each row."""
+    return _nearest(rows, places, count, are_places=False)
+
+
+def nearest_others(points: Sequence[Matrix], count: int) -> Neighbors:
+    """The nearest other points of each point; also if others are equal to it."""
+    return _nearest(points, points, count, are_places=True)
+
+
+def _nearest(
+    rows: Sequence[Matrix], places: Sequence[Matrix], count: int, *, are_places: bool
+) -> Neighbors:
+    n, m = rows[0].shape[0], places[0].shape[0]
+    dtype = np.result_type(*(X.dtype for X in (*rows, *places)))
+    near = np.empty((n, min(count, m - are_places)), dtype=np.intp)
+    squares = np.empty(near.shape, dtype=dtype)
+    halves = 0.5 * _row_squares(places)
+    step = max(1, MAX_DISTANCES // max(m, *(X.shape[1] for X in rows)))
+    for block in row_slices(n, step):
+        shape = block.stop - block.start, m
+        # The nearest place c of x has the largest x'c - c'c / 2.
+        scores, product = (each.array(shape, dtype) for each in (_scores, _products))
+        np.negative(halves, out=scores)
+        for X, P in zip(rows, places, strict=True):
+            x = dense_rows(X, block)
+            scores += np.matmul(x, P.T, out=product) if isinstance(P, np.ndarray) else (P @ x.T).T
+        flat, starts = scores.reshape(-1), np.arange(0, scores.size, m)
+        if are_places:
+            flat[starts + np.arange(block.start, block.stop)] = -np.inf
+        # Searching a few times for the maximum is many times faster than a partial sort.
+        for j in range(near.shape[1]):
+            near[block, j] = scores.argmax(axis=1)
+            at = starts + near[block, j]
+            squares[block, j] = flat[at]
+            flat[at] = -np.inf
+    norms = _row_squares(rows)[:, None]
+    squares *= -2
+    squares += norms
+    # Differences of large numbers, which rounding has changed.
+    close = np.nonzero(squares < CLOSE * norms)
+    squares[close] = 0
+    for some in row_slices(len(close[0]), step):
+        pairs = close[0][some], close[1][some]
+        for X, P in zip(rows, places, strict=True):
+            differences = dense_rows(X, pairs[0]) - dense_rows(P, near[pairs])
+            squares[pairs] += np.square(differences).sum(axis=1)
+    order = np.argsort(squares, axis=1, kind="stable")
+    return np.take_along_axis(near, order, axis=1), np.take_along_axis(squares, order, axis=1)
+
+
+def _row_squares(parts: Sequence[Matrix]) -> Array:
+    """Squared norms of the rows of matrices side by side."""
+    squares = [
+        np.einsum("ij,ij->i", X, X)
+        if isinstance(X, np.ndarray)
+        else np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        for X in parts
+    ]
+    return np.sum(squares, axis=0)
+
+
+def graph_of_neighbors(near: Array, weights: Array, n_columns: int) -> sparse.csr_array:
+    """Sparse matrix with the weights of each row's neighbors."""
+    n, count = weights.shape
+    ends = np.arange(0, n * count + 1, count)
+    return sparse.csr_array((weights.flatten(), near.flatten(), ends), shape=(n, n_columns))
+
+
+def normalized_affinity(W: sparse.csr_array) -> sparse.csr_array:
+    """``D^{-1/2} W D^{-1/2}`` with the row sums D: identity minus the normalized Laplacian.
+
+    Its eigenvalues are between -1 and 1, and 1 occurs once per connected component. The row of a
+    vertex without neighbors is zero.
+    """
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    scale = sparse.diags_array(reciprocal(np.sqrt(degrees), degrees))
+    return sparse.csr_array(scale @ W @ scale)
