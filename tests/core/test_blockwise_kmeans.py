@@ -10,10 +10,14 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
 
 from anchorview._utils import threads
 from anchorview._utils.linalg import unit_rows
-from anchorview.core import assign, blockwise_kmeans, kmeans_seeding
+from anchorview.core import assign, blockwise_kmeans
 from anchorview.core.assign import assigned, distant_rows, fit_assignment
-from anchorview.core.blockwise_kmeans import ClusterSums, EmbeddedRows, cluster_sums
-from anchorview.core.kmeans_seeding import kmeans_plusplus_in_cells
+from anchorview.core.blockwise_kmeans import (
+    ClusterSums,
+    EmbeddedRows,
+    cluster_sums,
+    kmeans_plusplus,
+)
 from helpers.blocks import BlockedRows
 
 
@@ -26,7 +30,7 @@ def make_points(n=3000, k=5, noise=0.3, seed=0, dtype=np.float64):
 
 def refine_centroids(rows, starts, normalize=False, max_steps=300):
     refined = blockwise_kmeans.lloyd(rows, np.stack(starts), normalize, 1e-7, max_steps)
-    return refined.best(1)[0]
+    return refined.best
 
 
 def inertia(points, centroids):
@@ -206,8 +210,7 @@ def test_inertia_is_that_of_scikit_learn(always_sampled, k, n_init):
 def test_inertia_with_very_many_clusters_is_that_of_scikit_learn(
     always_sampled, set_constants, noise
 ):
-    set_constants(assign, VERY_MANY_CLUSTERS=100)
-    set_constants(kmeans_seeding, CELL_CLUSTERS=50)
+    set_constants(assign, VERY_MANY_CLUSTERS=100, SEEDED_ROWS=600)
     rows = many_points(8000, 300, noise=noise)
     expected = KMeans(300, n_init=1, random_state=0).fit(rows)
     rule = fit_assignment(BlockedRows(rows, 999), 300, n_init=1, **KMEANS)
@@ -277,15 +280,12 @@ def test_memberships_add_up_the_same_rows_as_labels(dtype, normalize, set_consta
     assert found.squares == pytest.approx(expected.squares, rel=1e-6)
 
 
-@pytest.mark.parametrize("cell_clusters", [1000, 4])
 @given(seed=st.integers(0, 50), n=st.integers(1, 60), k=st.integers(1, 60))
 @settings(max_examples=25)
-def test_starts_are_rows_and_distinct_while_there_are_any(cell_clusters, seed, n, k):
+def test_starts_are_rows_and_distinct_while_there_are_any(seed, n, k):
     rng = np.random.RandomState(seed)
     points = rng.standard_normal((n, 3))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kmeans_seeding, "CELL_CLUSTERS", cell_clusters)
-        starts = kmeans_plusplus_in_cells(points, k, rng)
+    starts = kmeans_plusplus(points, k, rng)
     assert len(starts) == k
     distinct = {tuple(row) for row in starts}
     assert distinct <= {tuple(row) for row in points}

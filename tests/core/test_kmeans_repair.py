@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from anchorview.core.blockwise_kmeans import EmbeddedRows, lloyd
-from anchorview.core.kmeans_repair import repaired
+from anchorview.core.blockwise_kmeans import EmbeddedRows, lloyd, repaired
 
 
 def make_clusters(k=6, n=600, noise=0.1, seed=0, dtype=np.float64):

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.core.kmeans_seeding import sampled_rows
+from anchorview.core.blockwise_kmeans import EmbeddedRows, sampled_rows
 from helpers.blocks import BlockedRows
 
 

@@ -20,10 +20,13 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
 from anchorview.compared._view_scaling import row_standardized_views, standardized_views
-from anchorview.core.assign import FINALISTS, SAMPLE
+from anchorview.core.assign import SAMPLE
 from anchorview.core.scale import fit_scalings
 from anchorview.core.scaled_view import scaled_views
 from anchorview.views.container import MultiViewData, dense_rows
+
+FINALISTS = 3
+"""Number of restarts on a sample that are continued on all samples."""
 
 MIN_SWEEPS = 3
 """Sweeps before the change of the objective is checked."""

@@ -13,18 +13,19 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from anchorview._utils.linalg import finite_lengths, unit_rows
 from anchorview._utils.progress import report_progress
-from anchorview._utils.threads import parallel_map, row_slices
+from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import (
     MANY_CLUSTERS,
     EmbeddedRows,
     distant_rows_in_blocks,
-    for_scores,
+    kmeans_plusplus,
     lloyd,
     precision_for,
+    repair,
+    sampled_rows,
 )
-from anchorview.core.kmeans_repair import repair
-from anchorview.core.kmeans_seeding import kmeans_plusplus_in_cells, sampled_rows
+from anchorview.core.neighbors import for_scores, nearest_centers, squared_distances
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,17 @@ SAMPLE = 20_000
 """Minimum number of rows on which K-means restarts run if there are more than twice as many. With
 20,000 of 126,000 rows the inertia was within .1 % of restarts on all rows."""
 
-FINALISTS = 3
-"""Number of restarts on the sample that are continued until they settle."""
-
-FIRST_STEPS = 15
-"""Number of Lloyd steps after which restarts are compared."""
-
 SAMPLE_PER_CLUSTER = 10
 """Minimum number of rows of the sample per cluster."""
 
-MOST_RESTARTED = 1000
-"""Number of restarts times clusters above which fewer restarts run: the inertias of restarts with
-many clusters hardly differ."""
+SEEDED_ROWS = 20_000
+"""Maximum number of rows of the sample from which k-means++ selects. Its time grows with the
+product of rows and clusters; repairs make up for what few rows per cluster miss."""
+
+MAX_RESTARTED = 200
+"""Number of restarts times clusters above which fewer restarts run, as repairs make up for them.
+With 60,000 to 110,000 rows the inertia of 26 to 1,000 clusters was that of more restarts within
+.1 %, in a third to all of the time."""
 
 MOST_INDEPENDENT = 4_000_000
 """Number of rows times clusters up to which restarts run independently on all rows, as in
@@ -107,9 +107,6 @@ that k-means++ selects, longer steps do not help."""
 SETTLED_ON_SAMPLE = (1e-4, 1e-3, 5e-3)
 """The same on a sample. With 1e-5, ten clusters of 60,000 rows had the same inertia within .005 %
 and the sample took a third to a half longer."""
-
-SCORES_OF_RUNS = 2**24
-"""Maximum number of scores of the centroids of several runs that are held at a time."""
 
 NEAR_TIE = 1e-5
 """Difference of scores in single precision that rounding may have caused, relative to the lengths
@@ -164,11 +161,7 @@ class Assignment:
     def squared_distances(self, embedding: Array) -> Array:
         """Squared distances of rows of an embedding to all centroids, in double precision."""
         points = (unit_rows(embedding) if self.normalize else embedding).astype(np.float64)
-        squares = np.einsum("ij,ij->i", self.centroids, self.centroids) - 2 * (
-            points @ self.centroids.T
-        )
-        squares += np.einsum("ij,ij->i", points, points)[:, None]
-        return np.maximum(squares, 0, out=squares)
+        return squared_distances(points, self.centroids)
 
 
 def cluster_spread(
@@ -190,16 +183,8 @@ def _block_spread(
 
 def labels_of_runs(assignments: Sequence[Assignment], embedding: Array) -> Array:
     """Labels by several assignments that share `normalize`, (n_assignments, n)."""
-    centroids = np.vstack([run.centroids for run in assignments]).astype(embedding.dtype)
     points = unit_rows(embedding) if assignments[0].normalize else embedding
-    # The nearest centroid c of x has the largest x'c - c'c / 2.
-    halves = 0.5 * np.einsum("ij,ij->i", centroids, centroids)
-    labels = np.empty((len(assignments), len(embedding)), np.intp)
-    for rows in row_slices(len(embedding), max(1, SCORES_OF_RUNS // len(centroids))):
-        scores = points[rows] @ centroids.T
-        scores -= halves
-        labels[:, rows] = scores.reshape(len(scores), len(assignments), -1).argmax(axis=2).T
-    return labels
+    return nearest_centers(points, np.stack([run.centroids for run in assignments]))
 
 
 def fit_assignment(
@@ -237,7 +222,7 @@ def fit_assignment(
         start = _start_from_sample(rows, n_clusters, normalize, n_init, seed)
         settled = _by_number(n_clusters, SETTLED)
         pace = PACE_OF_MANY if n_clusters > MANY_CLUSTERS else 1.0
-        centroids = lloyd(rows, start, normalize, settled, pace=pace).centroids[0]
+        centroids = lloyd(rows, start[None], normalize, settled, pace=pace).centroids[0]
     else:
         rows_apart = distant_rows_in_blocks(rows, n_clusters)
         start = unit_rows(rows_apart) if normalize else rows_apart
@@ -256,24 +241,21 @@ def _plusplus(points: Array, n_clusters: int, random_state: np.random.RandomStat
 def _start_from_sample(
     rows: EmbeddedRows, n_clusters: int, normalize: bool, n_init: int, seed: int
 ) -> Array:
-    """Centroids of the best K-means run on a sample of rows, as one set."""
+    """Centroids of the best K-means run on a sample of rows, repaired."""
     count = min(max(SAMPLE, SAMPLE_PER_CLUSTER * n_clusters), rows.shape[0])
     sample = sampled_rows(rows, count, seed)
     points = sample.astype(precision_for(sample, n_clusters), copy=False)
     points = unit_rows(points) if normalize else points
-    n_starts = min(n_init, max(1, MOST_RESTARTED // n_clusters))
+    n_starts = min(n_init, max(1, MAX_RESTARTED // n_clusters))
     seeds = np.random.RandomState(seed).randint(2**31 - 1, size=n_starts).tolist()
+    seeded = points[: max(SEEDED_ROWS, n_clusters)]
 
     def started(run_seed: int) -> Array:
-        return kmeans_plusplus_in_cells(points, n_clusters, np.random.RandomState(run_seed))
+        return kmeans_plusplus(seeded, n_clusters, np.random.RandomState(run_seed))
 
     starts = np.stack([start for _, start in parallel_map(started, seeds)])
-    local = EmbeddedRows(points)
     settled = _by_number(n_clusters, SETTLED_ON_SAMPLE)
-    best = lloyd(local, starts, False, settled, FIRST_STEPS)
-    if n_starts > 1:
-        best = lloyd(local, best.best(FINALISTS), False, settled)
-    return repair(points, best, settled)
+    return repair(points, lloyd(EmbeddedRows(points), starts, False, settled), settled)
 
 
 def _by_number(n_clusters: int, limits: tuple[float, float, float]) -> float:

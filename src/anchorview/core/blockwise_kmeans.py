@@ -1,6 +1,10 @@
-"""Lloyd's algorithm over blocks of rows, for several sets of centroids at once."""
+"""K-means over blocks of rows: a sample, seeding, Lloyd's algorithm, and repairs.
 
-from collections.abc import Callable, Generator, Iterator
+scikit-learn's K-means is used where rows are in memory and clusters few. For many rows or clusters
+this one takes a fraction of its time.
+"""
+
+from collections.abc import Callable, Generator
 from contextlib import closing
 from functools import partial, reduce
 from operator import add, itemgetter
@@ -13,6 +17,14 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import parallel_map, row_slices, without_nested_threads
 from anchorview._utils.typing import Array
+from anchorview.core.neighbors import (
+    MIN_SCORED_ROWS,
+    SCORES,
+    nearest_centers,
+    nearest_others,
+    score_blocks,
+    score_weights,
+)
 from anchorview.views.row_source import Result
 
 BLOCK = 2**20
@@ -75,13 +87,6 @@ float64."""
 FEW_CLUSTERS = 24
 """Number of clusters up to which rows are added up by products with a matrix of memberships. With
 10 clusters this takes a third of the time of finding labels first, with 30 about as long."""
-
-SCORES, MIN_SCORED_ROWS = 2**18, 128
-"""Number of scores that are held at a time, what a core has in its cache, and minimum number of
-rows for which they are computed together."""
-
-COMPARED_ROWS = 4096
-"""Number of rows that a thread compares with the centroids at a time."""
 
 SAME_INERTIA = 1e-6
 """Relative difference of two inertias that may be due to rounding."""
@@ -185,54 +190,17 @@ def precision_for(embedding: Array, n_clusters: int) -> "np.dtype[Any]":
     return np.dtype(np.float32) if n_clusters > MANY_CLUSTERS else embedding.dtype
 
 
-def score_weights(centroids: Array, dtype: "np.dtype[Any]") -> Array:
-    """Matrix whose product with points and a column of ones is largest at the nearest centroid."""
-    # |x - c|^2 = |x|^2 - 2 (x'c - c'c / 2)
-    halves = np.einsum("ij,ij->i", centroids, centroids) / 2
-    return np.ascontiguousarray(np.column_stack([centroids, -halves]).T, dtype=dtype)
-
-
-def score_blocks(points: Array, weights: Array) -> Iterator[tuple[slice, Array]]:
-    """Yield rows and their scores for all centroids, of which the nearest has the largest.
-
-    The scores are in a buffer that the next rows overwrite.
-    """
-    step = max(MIN_SCORED_ROWS, SCORES // weights.shape[1])
-    extended = np.ones((len(points), len(weights)), weights.dtype)
-    extended[:, :-1] = points
-    buffer = np.empty((min(step, len(points)), weights.shape[1]), weights.dtype)
-    for rows in row_slices(len(points), step):
-        block = extended[rows]
-        yield rows, np.matmul(block, weights, out=buffer[: len(block)])
-
-
-def for_scores(
-    points: Array, centroids: Array, dtype: "np.dtype[Any]", work: Callable[[slice, Array], None]
-) -> None:
-    """Call ``work(rows, scores)`` in threads for all rows; it may overwrite the scores."""
-    weights = score_weights(centroids, dtype)
-
-    def score(part: slice) -> None:
-        with without_nested_threads():
-            for rows, scores in score_blocks(points[part], weights):
-                work(slice(part.start + rows.start, part.start + rows.stop), scores)
-
-    for _ in parallel_map(score, row_slices(len(points), COMPARED_ROWS)):
-        pass
-
-
 class Refined(NamedTuple):
     """Centroids after Lloyd iterations, and their inertias before the last step."""
 
     centroids: Array
     inertias: Array
 
-    def best(self, count: int) -> Array:
-        """The `count` sets of centroids with the lowest inertia."""
-        # Inertias that differ from the lowest by rounding only count as equal: the first precedes.
+    @property
+    def best(self) -> Array:
+        """Centroids with the lowest inertia; the first of those that differ by rounding only."""
         lowest = self.inertias.min()
-        above = (self.inertias - lowest) / max(SAME_INERTIA * lowest, np.finfo(float).tiny)
-        return self.centroids[np.argsort(np.floor(above), kind="stable")[:count]]
+        return self.centroids[int((self.inertias <= (1 + SAME_INERTIA) * lowest).argmax())]
 
 
 def lloyd(
@@ -277,6 +245,221 @@ def lloyd(
             break
     report_progress("assigning", max_steps, max_steps)
     return Refined(centroids, inertias)
+
+
+NORM_INTERVALS = 2**24
+"""Number of intervals per factor of two into which norms are rounded: much finer than the
+differences between rows, much coarser than rounding in double precision."""
+
+MARGIN = 1.25
+"""Expected number of candidate rows relative to the requested number, so that enough are found."""
+
+_Sample = list[tuple[Array, Array]]
+"""Keys and rows of each block; concatenated once, as samples may be large."""
+
+
+def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
+    """About `count` rows, wherever they are and however they are divided into blocks.
+
+    Every row has a pseudo-random key, and rows with small keys are sampled, ordered by key. In
+    double precision keys are computed from the norms of the rows, so the sample depends neither on
+    the order of the rows nor on rotations. In single precision, where rounding would change such
+    keys, they are computed from positions.
+    """
+    n = rows.shape[0]
+    expected = min(MARGIN * count, n)
+    for by_length in (True, False):
+        sample = rows.reduce(
+            partial(_below, share=MARGIN * count / n, n=n, seed=seed, by_length=by_length), add
+        )
+        # Rows with equal norms have equal keys. If there are many, too many or too few rows would
+        # be sampled, or too few distinct ones.
+        keys = np.concatenate([keys for keys, _ in sample])
+        even = abs(len(keys) - expected) <= 5 * np.sqrt(expected)
+        if even and len(np.unique(keys)) >= count / 2:
+            break
+    order = np.argsort(keys, kind="stable")[:count]
+    return np.concatenate([rows_of_block for _, rows_of_block in sample])[order]
+
+
+def _below(
+    block: Array, first_row: int, *, share: float, n: int, seed: int, by_length: bool
+) -> _Sample:
+    if by_length and block.dtype == np.float64:
+        squares = n * np.einsum("ij,ij->i", block, block)
+        cells = np.floor(np.log2(np.maximum(squares, np.finfo(float).tiny)) * NORM_INTERVALS)
+        keys = _mixed(cells.astype(np.int64).view(np.uint64), seed)
+    else:
+        keys = _mixed(np.arange(first_row, first_row + len(block), dtype=np.uint64), seed)
+    small = np.flatnonzero(keys < np.uint64(min(share, 1 - 2**-53) * 2**64))
+    # Many copies of one row would all be sampled; the surplus is not needed.
+    small = small[: int(MARGIN * share * n)]
+    return [(keys[small], block[small])]
+
+
+def _mixed(numbers: Array, seed: int) -> Array:
+    """Pseudo-random keys of numbers (the finalizer of splitmix64)."""
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    keys = (numbers + np.full(1, seed, np.uint64)) * golden
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+SLOTS = 16
+"""Maximum number of centroids whose candidates are drawn together. Distances to them are then one
+matrix product, and the potential of each choice is still exact."""
+
+MAX_TRIALS = 3
+"""Maximum number of candidates per centroid by default. With 8, as scikit-learn draws for 1,000
+clusters, seeding takes two to four times as long; what fewer candidates miss is repaired later."""
+
+
+def kmeans_plusplus(
+    points: Array, n_clusters: int, rng: np.random.RandomState, max_trials: int = MAX_TRIALS
+) -> Array:
+    """Rows that k-means++ selects, of several candidates each the one that lowers the inertia most.
+
+    Candidates for the next few centroids are drawn together, with probabilities proportional to
+    the squared distances from the centroids before them (Arthur and Vassilvitskii, 2007).
+    """
+    trials = min(2 + int(np.log(n_clusters)), max_trials)
+    with without_nested_threads():
+        return points[_selected(points, n_clusters, rng, trials)]
+
+
+def _selected(points: Array, n_clusters: int, rng: np.random.RandomState, trials: int) -> list[int]:
+    n = len(points)
+    squares = np.einsum("ij,ij->i", points, points)
+    doubled = np.ascontiguousarray(-2 * points.T)
+
+    def squared_distances(rows: Array | list[int]) -> Array:
+        """Squared distances of some points to all points, (len(rows), n)."""
+        distances: Array = points[rows] @ doubled
+        distances += squares
+        distances += squares[rows][:, None]
+        return np.maximum(distances, 0, out=distances)
+
+    chosen = [int(rng.randint(n))]
+    nearest = squared_distances(chosen)[0]
+    nearest[chosen] = 0
+    while len(chosen) < n_clusters:
+        slots = min(max(1, len(chosen) // 4), SLOTS, n_clusters - len(chosen))
+        cumulated = np.cumsum(nearest, dtype=np.float64)
+        drawn = rng.random_sample(slots * trials) * cumulated[-1]
+        candidates = np.minimum(np.searchsorted(cumulated, drawn, side="right"), n - 1)
+        distances = squared_distances(candidates)
+        distances[np.arange(len(candidates)), candidates] = 0
+        for slot in np.split(np.arange(slots * trials), slots):
+            if slot[0] > 0 and not nearest[candidates[slot]].any():
+                # All of them have been chosen since they were drawn.
+                break
+            lowered = np.minimum(distances[slot[0] : slot[-1] + 1], nearest)
+            best = int(lowered.sum(axis=1).argmin())
+            nearest = lowered[best]
+            chosen.append(int(candidates[slot[best]]))
+    return chosen
+
+
+SPLIT_SHARE = 0.2
+"""Share of the clusters, those with the largest inertias, that may be split."""
+
+MIN_SPLIT = 8
+"""Minimum number of clusters that may be split."""
+
+HALVING_STEPS = 4
+"""Number of steps of K-means with two centroids in a cluster that may be split."""
+
+WORTH = 1.2
+"""Minimum ratio of what a split saves to what a merge costs; both are overfitted to few points."""
+
+MAX_REPAIRS, REPAIR_STEPS = 6, 5
+"""Maximum number of times that centroids are moved to where they are missing, and of Lloyd steps
+after each."""
+
+
+def repair(points: Array, run: Refined, tolerance: float) -> Array:
+    """Centroids of the best of some K-means runs on points, moved while that lowers the inertia.
+
+    Lloyd iterations stay where two centroids share a cluster while another cluster has one too few.
+    One of the two is moved there, as long as the inertia falls by more than the share `tolerance`.
+    """
+    centroids, inertia = run.best, run.inertias.min()
+    for _ in range(MAX_REPAIRS):
+        moved = repaired(points, centroids, tolerance * inertia)
+        if moved is None:
+            break
+        after = lloyd(EmbeddedRows(points), moved[None], False, tolerance, REPAIR_STEPS)
+        if after.inertias[0] >= (1 - tolerance) * inertia:
+            break
+        centroids, inertia = after.centroids[0], after.inertias[0]
+    return centroids
+
+
+def repaired(points: Array, centroids: Array, least: float = 0.0) -> Array | None:
+    """Centroids after moves that lower the inertia at once; None if by `least` or less."""
+    k = len(centroids)
+    labels = nearest_centers(points, centroids)
+    partners = nearest_others([centroids], 1)[0][:, 0]
+    with without_nested_threads():
+        counts = np.bincount(labels, minlength=k)
+        inertias = np.bincount(
+            labels, np.square(points - centroids[labels]).sum(axis=1), minlength=k
+        )
+        widest = np.argsort(-inertias, kind="stable")[: max(MIN_SPLIT, int(SPLIT_SHARE * k))]
+        members = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
+        halves = {int(c): _halves(points[members[c]]) for c in widest}
+    # A centroid without points leaves nothing behind.
+    partners[counts == 0] = np.flatnonzero(counts == 0)
+    joint = counts + counts[partners]
+    between = np.square(centroids - centroids[partners]).sum(axis=1)
+    costs = counts * counts[partners] / np.maximum(joint, 1) * between
+    moved = centroids.copy()
+    used = np.zeros(k, bool)
+    lowered = 0.0
+    cheapest = iter(np.argsort(costs, kind="stable"))
+    for c, (saved, means) in sorted(halves.items(), key=lambda item: -item[1][0]):
+        if used[c]:
+            continue
+        free = (m for m in cheapest if not (used[m] or used[partners[m]] or c in (m, partners[m])))
+        m = next(free, None)
+        if m is None or saved <= WORTH * costs[m]:
+            break
+        partner = partners[m]
+        if joint[m]:
+            pair = counts[[m, partner]] @ centroids[[m, partner]]
+            moved[partner] = pair / joint[m]
+        moved[c], moved[m] = means
+        used[[c, m, partner]] = True
+        lowered += saved - costs[m]
+    return moved if lowered > least else None
+
+
+def _halves(points: Array) -> tuple[float, Array]:
+    """Decrease of the inertia by two clusters of points, started far apart, and their means."""
+    nothing = 0.0, points[:1]
+    if len(points) < 2:
+        return nothing
+    center = points.mean(axis=0)
+    centered = points - center
+    first = centered[np.square(centered).sum(axis=1).argmax()]
+    second = centered[np.square(centered - first).sum(axis=1).argmax()]
+    means = np.stack([first, second])
+    saved = 0.0
+    for _ in range(HALVING_STEPS):
+        middle = (means[1] @ means[1] - means[0] @ means[0]) / 2
+        # The factors are finite. OpenBLAS sets the flag all the same for rows of five numbers in
+        # single precision on AVX-512: it computes with what memory held before and discards that.
+        with np.errstate(invalid="ignore"):
+            sides = centered @ (means[1] - means[0]) > middle
+        size = np.count_nonzero(sides)
+        if size in (0, len(points)):
+            return nothing
+        total = centered[sides].sum(axis=0)
+        # The sum of all centered points is zero.
+        means = np.stack([-total / (len(points) - size), total / size])
+        saved = float(total @ total * (1 / size + 1 / (len(points) - size)))
+    return saved, means + center
 
 
 _Farthest = tuple[float, Array]

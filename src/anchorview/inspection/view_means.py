@@ -9,6 +9,7 @@ import numpy as np
 
 from anchorview._utils.typing import Array
 from anchorview.core.assign import ClusterSpread
+from anchorview.core.neighbors import squared_distances
 from anchorview.estimators.explanation import (
     ROUNDING,
     Explanation,
@@ -98,10 +99,7 @@ class MeansExplanation(Explanation):
             rows *= factors
             known = ~np.isnan(rows)
             rows[~known] = 0
-            # Squared differences over the known values: |x|^2 - 2 x'm + |m|^2.
-            squares = known.astype(np.float64) @ np.square(means).T - 2 * rows @ means.T
-            squares += np.einsum("ij,ij->i", rows, rows)[:, None]
-            yield has, np.maximum(squares, 0) / known.sum(axis=1)[:, None]
+            yield has, squared_distances(rows, means, known) / known.sum(axis=1)[:, None]
 
 
 def _n_views(data: MultiViewData) -> Array:

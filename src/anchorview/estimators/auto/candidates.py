@@ -16,11 +16,15 @@ from anchorview._utils.progress import listen_to_progress, report_progress
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
-from anchorview.core.blockwise_kmeans import EmbeddedRows, Refined, lloyd
+from anchorview.core.blockwise_kmeans import (
+    EmbeddedRows,
+    Refined,
+    kmeans_plusplus,
+    lloyd,
+    repair,
+)
 from anchorview.core.compress import Problem, Route, compress
 from anchorview.core.embed import Embedder, embedder_of
-from anchorview.core.kmeans_repair import repair
-from anchorview.core.kmeans_seeding import kmeans_plusplus
 from anchorview.core.scale import ViewScaling
 from anchorview.core.solve import Sizes, SolverSettings, leading_spectra, solve
 from anchorview.core.view_importance import relative
@@ -342,7 +346,7 @@ def kmeans_runs(
         centroids = refined.centroids
         if repairs:
             alone = (Refined(c[None], i[None]) for c, i in zip(*refined, strict=True))
-            centroids = np.vstack([repair(points, run, SETTLED) for run in alone])
+            centroids = np.stack([repair(points, run, SETTLED) for run in alone])
         runs = [Assignment(run, normalize=True) for run in centroids]
         labels = labels_of_runs(runs, rows)
     inertias = []

@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from anchorview._utils.text import in_words
 from anchorview._utils.typing import Array
+from anchorview.core.neighbors import nearest_centers
 from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.estimators.representation import NO_STRUCTURE
@@ -240,7 +241,7 @@ def _valleys(
         if len(present) < 2:
             continue
         centers = _lloyd(X[fitted], np.searchsorted(present, labels[fitted]), len(present))
-        nearest_center = _nearest(X[held_out], centers)
+        nearest_center = nearest_centers(X[held_out], centers)
         distances = np.square(centers[:, None] - centers).sum(axis=2)
         np.fill_diagonal(distances, np.inf)
         for a, b in enumerate(distances.argmin(axis=1)):
@@ -267,12 +268,8 @@ def _lloyd(X: Array, labels: Array, n_clusters: int) -> Array:
         sizes = np.bincount(labels, minlength=n_clusters)[:, None]
         centers = np.where(sizes > 0, membership.T @ X / np.maximum(sizes, 1), centers)
         if step < LLOYD_STEPS:
-            labels = _nearest(X, centers)
+            labels = nearest_centers(X, centers)
     return centers
-
-
-def _nearest(X: Array, centers: Array) -> Array:
-    return np.argmin(np.square(centers).sum(axis=1) - 2 * (X @ centers.T), axis=1)
 
 
 def _depth(a: Array, b: Array) -> float:
