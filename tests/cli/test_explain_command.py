@@ -97,7 +97,7 @@ def test_data_larger_than_memory_are_read_in_parts(model, tables, tmp_path, set_
 def test_outputs_are_checked_before_the_work(model, tables, tmp_path, monkeypatch):
     explain = ("explain", model, tables, "--markers", tmp_path / "m.csv")
     assert "nowhere" in error_of(*explain, "--summary", tmp_path / "nowhere" / "s.csv")
-    monkeypatch.setitem(sys.modules, "bokeh", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert 'pip install "anchorview[report]"' in error_of(*explain, "--report", tmp_path / "r.html")
     assert not (tmp_path / "m.csv").exists()
 

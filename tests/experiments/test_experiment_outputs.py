@@ -14,7 +14,6 @@ from anchorview.experiments.result_table import markdown_escaped
 from helpers.handmade import ODD, Book, done, whole_book
 from helpers.pages import ParsedPage
 
-pytest.importorskip("bokeh")
 pytest.importorskip("matplotlib")
 
 EVIL = "<script>window.hacked=1</script>"

@@ -9,32 +9,18 @@ pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 
 
 def unfold(page):
-    """Open all folded parts and wait until their charts are drawn."""
+    """Open all folded parts."""
     page.run('document.querySelectorAll("details").forEach((fold) => (fold.open = true));')
-    page.page.wait_for_function("() => !document.querySelector('script[data-chart]')")
-    page.page.wait_for_function(
-        "() => [...document.querySelectorAll('.chart')].every((c) => c.dataset.drawn)"
-    )
     wait_for_frames(page)
 
 
-def test_all_charts_are_drawn_without_errors_network_or_scripts_in_tooltips(open_page, report_path):
+def test_charts_and_map_are_drawn_without_errors_network_or_scripts(open_page, report_path):
     page = open_page(report_path)
     unfold(page)
-    n_pixels = page.ask("drawnPixels")
-    assert len(n_pixels) >= 8
-    assert min(n_pixels) > 500
-    page.assert_clean()
-    # In all charts, with names of views on axes and in tooltips.
-    for chart in page.page.locator(".chart").all():
-        chart.scroll_into_view_if_needed()
-        box = chart.bounding_box()
-        for fraction in (0.3, 0.5, 0.7):
-            page.page.mouse.move(
-                box["x"] + fraction * box["width"], box["y"] + fraction * box["height"]
-            )
-            wait_for_frames(page)
-    assert page.ask("countDeep", "img") == 0
+    assert page.ask("drawnPixels") > 500
+    images = page.page.locator("main img")
+    assert images.count() >= 6
+    assert images.evaluate_all("(all) => all.every((i) => i.naturalWidth > 200 && i.alt)")
     assert page.page.locator("h1").inner_text() == EVIL
     page.assert_clean()
 
@@ -56,7 +42,8 @@ def test_dark_and_light_theme(open_page, report_path):
     dark = page.ask("colors")
     assert light[0] == "rgb(255, 255, 255)"
     assert dark[0] != light[0]
-    assert dark[1] == dark[2] != light[1] == light[2]
+    # Charts are inverted.
+    assert (light[1], dark[1]) == ("none", "invert(1) hue-rotate(180deg)")
     page.page.get_by_role("button", name="Light colors").click()
     assert page.ask("colors") == light
     assert page.page.get_by_role("button", name="Dark colors").is_visible()

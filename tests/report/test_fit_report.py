@@ -316,7 +316,7 @@ def test_tables_with_categories(report, tmp_path, kind):
 def test_confusion_matrix_is_limited_to_the_clusters_and_classes_that_differ_most(problem):
     views, _, model = problem
     _, chart = confusion_section(checked(model, views, np.arange(90) % 70)).parts
-    assert chart.table.shape == (3, 51)
+    assert chart.table.shape == (50, 4)
     assert "50 of 70 classes" in chart.description
 
     rng = np.random.default_rng(0)
@@ -326,11 +326,17 @@ def test_confusion_matrix_is_limited_to_the_clusters_and_classes_that_differ_mos
     classes[np.isin(clusters, mixed)] = rng.permutation(classes[np.isin(clusters, mixed)])
     many = SimpleNamespace(labels_=clusters)
     _, chart = confusion_section(checked(many, None, classes)).parts
-    counts = chart.table.iloc[:, 1:].to_numpy()
+    counts = chart.table.set_index("Class")
     assert counts.shape == (50, 50)
-    assert {f"cluster {cluster}" for cluster in mixed} <= set(chart.table["Cluster"])
-    assert (counts.diagonal() > 0).all()
-    assert counts.sum() == 250
+    assert {str(cluster) for cluster in mixed} <= set(counts.columns)
+    assert (counts.to_numpy().diagonal() > 0).all()
+    assert counts.to_numpy().sum() == 250
+
+    # All samples of the classes are in the table, if need be in the clusters that are not shown.
+    scattered = SimpleNamespace(labels_=np.arange(240) % 60)
+    _, chart = confusion_section(checked(scattered, None, np.arange(240) // 80)).parts
+    assert chart.table.drop(columns="Class").sum(axis=1).tolist() == [80, 80, 80]
+    assert chart.table.shape == (3, 52)
 
 
 def test_views_and_expensive_fits_without_one(problem, report, set_constants):
@@ -434,7 +440,7 @@ def test_samples_without_a_class_are_ignored(problem, report):
     fit = checked(model, views, partial)
     assert fit.scores == checked(model, views, y).scores
     section = confusion_section(fit)
-    assert section.parts[1].table.drop(columns="Cluster").to_numpy().sum() == 45
+    assert section.parts[1].table.drop(columns="Class").to_numpy().sum() == 45
     assert "45 of 90 samples have a class" in section.text
     report(model, views, target=partial)
     unknown = checked(model, views, [None] * 90)

@@ -28,12 +28,10 @@ def section_parts(model):
 
 def test_chart_and_table_of_the_levels(model):
     chart, table, *_ = section_parts(model)
-    agreement, _, chance, _ = (part.data_source.data["y"] for part in chart.content.renderers)
-    np.testing.assert_array_equal(agreement, model.curve_)
-    np.testing.assert_array_equal(chance, model.chance_curve_)
-    spans = [part for part in chart.content.center if hasattr(part, "dimension")]
-    marked = {span.location: span.line_dash for span in spans if hasattr(span, "location")}
-    assert marked == {3: [6], 9: [2, 4]}
+    np.testing.assert_array_equal(chart.table["Agreement between families"], model.curve_)
+    np.testing.assert_array_equal(chart.table["By chance"], model.chance_curve_)
+    assert "chosen: 3" in chart.svg
+    assert "other level: 9" in chart.svg
     assert "3 was chosen (dashed)" in chart.description
     assert "Dotted: other levels, 9." in chart.description
     assert table.frame["Clusters"].tolist() == [3, 9]
@@ -94,10 +92,11 @@ def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
 
 def test_agreement_of_candidates_is_drawn_by_family(model):
     chart = candidate_parts(CheckedFit(model))[2]
-    assert chart.content.y_range.factors[::-1] == [
+    families = [
         *(f"directions, {scaling}" for scaling in SCALINGS),
         *(f"{kind}, {scaling}" for kind in ("graph", "communities") for scaling in SCALINGS[:2]),
     ]
+    assert chart.table["Family"].tolist() == families
+    assert all(family in chart.svg for family in families)
     # Each family has one candidate.
-    shown = chart.content.renderers[0].data_source.data["value"]
-    np.testing.assert_allclose(shown, np.ravel(model.agreement_))
+    np.testing.assert_allclose(chart.table.drop(columns="Family"), model.agreement_)

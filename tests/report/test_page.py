@@ -4,23 +4,31 @@ import base64
 import hashlib
 import re
 import sys
+from functools import partial
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from anchorview._utils.errors import MissingPackageError
-from anchorview.report import page as page_module
-from anchorview.report.bokeh_charts import bar_chart, heat_map
+from anchorview.plotting.axes import svg_of
+from anchorview.plotting.bar_displays import draw_bars
+from anchorview.plotting.heat_map_displays import draw_agreement
 from anchorview.report.page import Chart, Code, Facts, Section, Table, Text, write_page
 from helpers.pages import EVIL, ParsedPage
+
+
+def bars(name, unit="unit"):
+    values = pd.Series([1.0, np.nan], [name, "b"])
+    return svg_of(partial(draw_bars, {unit: values}, "{:.2f}"))
 
 
 @pytest.fixture
 def page(tmp_path):
     frame = pd.DataFrame({EVIL: [EVIL, "b"], "value": [0.5, np.nan]})
     highlight = pd.DataFrame([["", "best"], ["second", ""]], columns=frame.columns)
-    chart = Chart(bar_chart([EVIL, "b"], [1.0, 2.0], EVIL), EVIL, frame)
+    chart = Chart(bars(EVIL, EVIL), EVIL, frame)
     parts = [Text(EVIL), Code(EVIL), Facts({EVIL: EVIL}), Table(frame, EVIL, highlight), chart]
     path = tmp_path / "page.html"
     write_page(path, EVIL, EVIL, [Section(EVIL, parts, EVIL), Section("Last", [])])
@@ -28,9 +36,9 @@ def page(tmp_path):
 
 
 def test_strings_are_escaped_and_tables_have_marks(page):
-    assert not page.attributes("img")
-    types = [attributes.get("type") for attributes, _ in page.scripts]
-    assert types == [None, "application/octet-stream", "text/plain", None, None]
+    (image,) = page.attributes("img")
+    assert image["alt"] == EVIL
+    assert "type" not in str(page.attributes("script"))
     assert all("onerror" not in attributes for _, attributes in page.tags)
     # Title, heading, subtitle, link, section, lead, text, code, name and value of the fact, ...
     assert sum(EVIL in text for text in page.texts) >= 14
@@ -43,14 +51,11 @@ def test_only_scripts_of_the_page_run_and_nothing_is_loaded(page):
     rules = dict(rule.split(maxsplit=1) for rule in policy.split("; "))
     assert rules["default-src"] == "'none'"
     assert "unsafe" not in rules["script-src"]
-    # The library of the charts is run by a script of the page.
-    kinds = (None, "text/plain")
-    programs = [text for attributes, text in page.scripts if attributes.get("type") in kinds]
-    hashes = [hashlib.sha256(text.encode()).digest() for text in programs]
+    hashes = [hashlib.sha256(text.encode()).digest() for _, text in page.scripts]
     allowed = re.findall(r"'sha256-([^']+)'", rules["script-src"])
     assert sorted(allowed) == sorted(base64.b64encode(digest).decode() for digest in hashes)
     links = [attrs[key] for _, attrs in page.tags for key in ("src", "href") if key in attrs]
-    assert all(link.startswith("#") for link in links)
+    assert all(link.startswith(("#", "data:image/svg+xml;")) for link in links)
     assert not page.attributes("link")
 
 
@@ -69,23 +74,50 @@ def test_page_is_accessible(page):
 def test_failed_page_keeps_the_old_one(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("old")
-    with pytest.raises(ValueError, match="sequence of Models"):
-        write_page(path, "t", "s", [Section("x", [Chart("not a chart", "d")])])
+    with pytest.raises(AttributeError, match="shape"):
+        write_page(path, "t", "s", [Section("x", [Table("not a table", "c")])])
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("name", ["jinja2", "bokeh.resources"])
-def test_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, name):
-    page_module._bokeh_script.cache_clear()
-    monkeypatch.setitem(sys.modules, name, None)
-    package = name.partition(".")[0]
-    chart = Chart(bar_chart(["a"], [1.0], "x"), "a bar")
-    with pytest.raises(MissingPackageError, match=rf"{package}: pip install .*\[report\]"):
-        write_page(tmp_path / "page.html", "t", "s", [Section("Charts", [chart])])
+def test_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingPackageError, match=r"jinja2: pip install .*\[report\]"):
+        write_page(tmp_path / "page.html", "t", "s", [])
 
 
-def test_charts_with_missing_values():
-    bar_chart(["a", "b"], [np.nan, np.nan], "none")
-    figure = heat_map(np.array([[np.nan, 1.0]]), ["r"], ["c", "d"], "v", "r", "c")
-    assert figure.renderers[0].data_source.data["text"] == ["", "1.00"]
+@pytest.fixture
+def set_style():
+    """Change the style of the user."""
+    matplotlib = pytest.importorskip("matplotlib")
+    with matplotlib.rc_context():
+        yield matplotlib.rcParams.update
+
+
+def texts_of(svg):
+    """Texts of an image, which is well-formed and contains no other elements of a name."""
+    root = ElementTree.fromstring(svg)
+    assert not {tag for element in root.iter() if (tag := element.tag).endswith(("script", "img"))}
+    return [element.text for element in root.iter() if element.tag.endswith("}text")]
+
+
+@pytest.mark.parametrize("name", ["<b>&\"'", "$x^2$", "a\x00b\x1f", "f\udcfc", "细胞 🧬", ""])
+def test_charts_are_images_with_the_names_as_text(name):
+    texts = texts_of(bars(name))
+    assert {"1.00", "unit"} <= set(texts) and "nan" not in texts
+    printed = "".join(filter(str.isprintable, name))
+    assert printed in texts or not printed
+
+
+def test_equal_charts_are_equal_whatever_the_style_of_the_user(set_style):
+    plain = bars("a")
+    set_style({"font.size": 30, "text.usetex": True, "figure.dpi": 20})
+    assert bars("a") == plain
+
+
+def test_heat_maps_have_numbers_if_they_fit_and_stay_small():
+    table = pd.DataFrame([[1.0, np.nan], [0.25, 1.0]], [*"rs"], [*"cd"])
+    texts = texts_of(svg_of(partial(draw_agreement, table)))
+    assert texts.count("0.25") == 1 and "nan" not in texts
+    large = pd.DataFrame(np.random.RandomState(0).rand(300, 300))
+    assert len(svg_of(partial(draw_agreement, large))) < 1_000_000

@@ -63,12 +63,14 @@ def percent(share: float) -> str:
 def shorten(name: object, max_length: int = MAX_NAME_LENGTH) -> str:
     """Return a name on one line, with an ellipsis in the middle if it is too long.
 
+    Characters that cannot be printed are left out.
+
     Examples
     --------
     >>> shorten("one two three", 7)
     'one…ree'
     """
-    text = " ".join(str(name).split())
+    text = "".join(filter(str.isprintable, " ".join(str(name).split())))
     if len(text) > max_length:
         half = (max_length - 1) // 2
         text = f"{text[:half]}…{text[-half:]}"

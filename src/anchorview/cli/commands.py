@@ -143,7 +143,7 @@ def demo(
         views, y = load_digits(return_X_y=True)
         return LoadedData(MultiViewData(views), y, None, "Handwritten digits")
 
-    can_report = find_spec("bokeh") is not None and find_spec("jinja2") is not None
+    can_report = find_spec("matplotlib") is not None and find_spec("jinja2") is not None
     with explained_errors():
         paths = OutputPaths(out, report=report if can_report else None)
         cluster(load, paths, options.FitOptions(n_clusters=10), Printing(), {})

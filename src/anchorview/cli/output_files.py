@@ -91,7 +91,7 @@ def check_outputs(
         elif path != STDOUT:
             require_writable(path)
     if "--report" in written:
-        for package in ("bokeh", "jinja2"):
+        for package in ("matplotlib", "jinja2"):
             optional_import(package, "Reports", "report")
 
 

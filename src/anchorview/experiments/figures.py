@@ -18,6 +18,7 @@ from anchorview._utils.errors import optional_import
 from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import LABEL_MODES, MODES
+from anchorview.plotting.axes import FILE_STYLE
 from anchorview.plotting.colors import series_color
 from anchorview.plotting.curve_displays import Line, LineChart, draw_lines
 
@@ -29,12 +30,9 @@ DPI = 150
 """Resolution of PNG files."""
 
 STYLE = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Helvetica", "Arial"],
+    **FILE_STYLE,
     "font.size": 8.0,
     "axes.titlesize": 9.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
     "grid.color": "#DDDDDD",
@@ -42,11 +40,6 @@ STYLE = {
     "lines.linewidth": 1.4,
     "lines.markersize": 4.0,
     "legend.frameon": False,
-    # Dollar signs in names of data sets do not start formulas.
-    "text.parse_math": False,
-    # Text stays text, and equal figures are equal files.
-    "svg.fonttype": "none",
-    "svg.hashsalt": "anchorview",
 }
 
 

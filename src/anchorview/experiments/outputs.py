@@ -26,7 +26,7 @@ from anchorview.experiments.result_table import ResultTable, markdown_escaped
 from anchorview.experiments.runner import Listener, run_jobs
 from anchorview.experiments.suites import Entry, entries
 from anchorview.experiments.tables import RETURNED_TABLE, environment_table, tables
-from anchorview.report.page import Code, Facts, Part, Picture, Section, Table, Text, write_page
+from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
 
 JOBS_TEXT = (
     "Each data set, method and setting is one job in a separate process, with limits of time and "
@@ -252,9 +252,7 @@ def _sections(
     command: str,
 ) -> Iterator[Section]:
     """Yield the sections of the report page; some may be empty."""
-    pictures = {
-        each: Picture(path.read_text("utf-8"), each.caption) for each, path in drawn.items()
-    }
+    pictures = {each: Chart(path.read_text("utf-8"), each.caption) for each, path in drawn.items()}
     methods = frame["column"].str.replace(r" \((as published, )?oracle\)$", "", regex=True)
     facts = {
         "data sets": str(frame["data"].nunique()),

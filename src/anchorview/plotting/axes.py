@@ -1,6 +1,8 @@
-"""Displays: their decorator, and axes with names along them and numbers in them."""
+"""Displays: their decorator, axes with names along them and numbers in them, and charts as SVG."""
 
-from collections.abc import Sequence
+import io
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any, TypeVar, dataclass_transform
@@ -69,8 +71,43 @@ COLOR_BAR_HEIGHT = 4.0
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
+FILE_STYLE = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Helvetica", "Arial"],
+    # Dollar signs in names do not start formulas.
+    "text.parse_math": False,
+    "axes.formatter.useoffset": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    # Text stays text, and equal figures are equal files.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "anchorview",
+}
+"""Style of figures in files, in place of the user's style."""
+
+
+def svg_of(draw: Callable[[Any], object]) -> str:
+    """Chart that a function draws on an empty figure, such as the method `plot` of a display."""
+    matplotlib = optional_import("matplotlib", "Charts", "report")
+    figures = optional_import("matplotlib.figure", "Charts", "report")
+    stream = io.StringIO()
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(FILE_STYLE)
+        # Readers may have the letters that the font of matplotlib lacks.
+        warnings.filterwarnings("ignore", "Glyph")
+        figure = figures.Figure(layout="constrained")
+        draw(figure)
+        without_date = dict.fromkeys(("Date", "Creator"))
+        figure.savefig(stream, format="svg", transparent=True, metadata=without_date)
+    return stream.getvalue()
+
+
 def axes_or_new(ax: Any, width: float, height: float) -> Any:
-    """Return the given axes, or those of a new figure of this size in inches."""
+    """Return the given axes, those of an empty figure, or new ones; with a size in inches."""
+    if hasattr(ax, "set_size_inches"):
+        ax.set_size_inches(width, height)
+        return ax.add_subplot()
     pyplot = optional_import("matplotlib.pyplot", "Displays", "report")
     if ax is None:
         _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
@@ -131,7 +168,7 @@ def write_numbers(image: Any, texts: Array, **text_kw: Any) -> Array | None:
     longest = max(map(len, texts.ravel()))
     width, height = np.array(size_in_points(image.axes)) / texts.shape[::-1]
     fitting = min(width / ((longest + 0.5) * CHARACTER_WIDTH), height / LINE_HEIGHT)
-    if fitting < MIN_FONT_SIZE:
+    if not longest or fitting < MIN_FONT_SIZE:
         return None
     style = {"ha": "center", "va": "center", "fontsize": min(fitting, font_size(0.9)), **text_kw}
     drawn = np.full(texts.shape, None, dtype=object)

@@ -1,5 +1,6 @@
 """Displays with bars: sizes of clusters, weights and agreement of views."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -186,27 +187,38 @@ class ViewAgreementDisplay:
         **bar_kw : dict
             Properties of the bars.
         """
-        n_views = len(self.weights)
-        ax = axes_or_new(ax, 6.5, 1.6 + 0.5 * n_views)
-        self.weight_bars_ = self._bars(ax, self.weights, 0, WEIGHT_LABEL, bar_kw)
-        self.agreement_bars_ = None
+        quantities = {WEIGHT_LABEL: self.weights}
         if self.agreement is not None:
-            self.agreement_bars_ = self._bars(ax, self.agreement, 1, AGREEMENT_LABEL, bar_kw)
+            quantities[AGREEMENT_LABEL] = self.agreement
+        ax, bars = draw_bars(quantities, "{:.2f}", ax, **bar_kw)
+        self.weight_bars_, self.agreement_bars_ = bars[0], bars[1] if bars[1:] else None
         ax.axvline(0, color="0.5", linewidth=0.8)
-        ax.set(xlim=(min(0.0, ax.get_xlim()[0]), 1.08), ylim=(n_views - 0.5, -0.5))
-        name_rows(ax, list(self.weights.index))
-        ax.set_ylabel("View")
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, borderaxespad=0.2)
+        ax.set(xlim=(min(0.0, ax.get_xlim()[0]), 1.08), ylabel="View")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _bars(
-        self, ax: Any, values: "pd.Series[float]", number: int, label: str, bar_kw: dict[str, Any]
-    ) -> Any:
-        height = 0.8 if self.agreement is None else 0.4
-        offset = 0 if self.agreement is None else (number - 0.5) * height
+
+def draw_bars(
+    quantities: "Mapping[str, pd.Series[Any]]", number_format: str, ax: Any = None, **bar_kw: Any
+) -> tuple[Any, list[Any]]:
+    """Draw horizontal bars of several quantities, indexed by the names of the rows.
+
+    Returns the axes, and the bars of each quantity.
+    """
+    names = list(next(iter(quantities.values())).index)
+    ax = axes_or_new(ax, 6.5, 1.6 + 0.5 * len(names))
+    height, drawn = 0.8 / len(quantities), []
+    for number, (label, values) in enumerate(quantities.items()):
+        places = np.arange(len(names)) + (number - (len(quantities) - 1) / 2) * height
         style = {"color": CLUSTER_COLORS[number], "height": height, "label": label} | bar_kw
-        bars = ax.barh(np.arange(len(values)) + offset, values.to_numpy(dtype=float), **style)
-        numbers = ["" if np.isnan(value) else f"{value:.2f}" for value in values]
-        ax.bar_label(bars, numbers, padding=3, fontsize="small")
-        return bars
+        drawn.append(ax.barh(places, values.to_numpy(dtype=float), **style))
+        texts = ["" if np.isnan(value) else number_format.format(value) for value in values]
+        ax.bar_label(drawn[-1], texts, padding=3, fontsize="small")
+    ax.set(ylim=(len(names) - 0.5, -0.5))
+    if len(quantities) == 1:
+        ax.set_xlabel(label)
+    else:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, borderaxespad=0.2)
+    ax.margins(x=0.1)
+    name_rows(ax, names)
+    return ax, drawn

@@ -4,8 +4,11 @@ All colors are legible on light and on dark backgrounds (contrast of at least 3)
 as their number allows, for people with any kind of color vision.
 """
 
+from typing import Any
+
 import numpy as np
 
+from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import REGISTRY
 
@@ -40,9 +43,8 @@ SERIES_COLORS = {
 }
 """Colors of methods and metrics. Names, markers or dash patterns also distinguish them."""
 
-HEAT_MAP_ENDS = (233, 238, 244), (0, 74, 124)
-DARK_HEAT_MAP_ENDS = (30, 38, 50), (124, 192, 255)
-"""Red, green and blue of the lowest and the highest value of heat maps, on light and dark pages."""
+SHARE_COLORS = ("#e9eef4", "#004a7c")
+"""Colors of the shares 0 and 1 in heat maps."""
 
 
 def cluster_color(cluster: int) -> str:
@@ -72,8 +74,9 @@ def series_color(name: str) -> str:
     )
 
 
-def heat_map_palette(n_colors: int = 64, *, dark: bool = False) -> list[str]:
-    """Return colors from the lowest to the highest value of heat maps."""
-    ends = DARK_HEAT_MAP_ENDS if dark else HEAT_MAP_ENDS
-    mixed = np.rint(np.linspace(*ends, n_colors)).astype(int)
-    return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in mixed]
+def share_style(cmap: Any = None) -> dict[str, Any]:
+    """Properties of a heat map of shares, by default from light gray to dark blue."""
+    if cmap is None:
+        colors = optional_import("matplotlib.colors", "Displays", "report")
+        cmap = colors.LinearSegmentedColormap.from_list("shares", SHARE_COLORS)
+    return {"cmap": cmap, "vmin": 0, "vmax": 1}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from itertools import cycle
 from typing import Any, Self
 
@@ -185,36 +186,49 @@ class ClusterNumberDisplay:
             Properties of the line of the agreement.
         """
         ax = axes_or_new(ax, 5.5, 4)
-        lines = [Line(self.curve.index.tolist(), self.curve.tolist(), "agreement")]
+        numbers = self.curve.index.tolist()
+        lines = [Line(numbers, self.curve.tolist(), "agreement")]
         if self.chance is not None:
             x, y = self.chance.index.tolist(), self.chance.tolist()
             lines.append(Line(x, y, "by chance", color=OTHER_COLOR))
-        others = [level for level in self.levels if level != self.n_clusters]
+        chosen = [] if self.n_clusters is None else [self.n_clusters]
+        others = [level for level in self.levels if level not in chosen]
         chart = LineChart(
             lines,
             "Number of clusters",
             "Agreement between families of settings\n(mean adjusted Rand index)",
-            marked_x=self.n_clusters,
-            also_marked=others,
+            x_ticks=_number_ticks(numbers, [*chosen, *others]),
+            log_x=True,
         )
-        drawn = draw_lines(chart, ax)
-        self.line_ = drawn.pop(0)
+        self.line_, *chance_lines = draw_lines(chart, ax)
         self.line_.set(**line_kw)
-        self.chance_line_ = None if self.chance is None else drawn.pop(0)
-        self.chosen_line_ = None if self.n_clusters is None else drawn.pop(0)
-        self.level_lines_ = drawn
-        handles = [] if self.chance_line_ is None else [self.line_, self.chance_line_]
-        if self.chosen_line_ is not None:
-            self.chosen_line_.set_label(f"chosen: {self.n_clusters}")
-            handles.append(self.chosen_line_)
-        if drawn:
+        self.chance_line_ = chance_lines[0] if chance_lines else None
+        mark = partial(ax.axvline, color=MARK_COLOR, zorder=1)
+        self.chosen_line_ = None
+        if chosen:
+            self.chosen_line_ = mark(*chosen, linestyle="dashed", label=f"chosen: {chosen[0]}")
+        self.level_lines_ = [mark(level, linestyle="dotted") for level in others]
+        if others:
             plural = "" if len(others) == 1 else "s"
-            drawn[0].set_label(f"other level{plural}: {', '.join(map(str, others))}")
-            handles.append(drawn[0])
-        if handles:
-            ax.legend(handles=handles)
+            self.level_lines_[0].set_label(f"other level{plural}: {', '.join(map(str, others))}")
+        if chance_lines or chosen or others:
+            ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+MIN_TICK_RATIO = 1.3
+"""Minimum ratio of neighboring ticks of a logarithmic axis, so that their labels do not overlap."""
+
+
+def _number_ticks(numbers: Sequence[int], marked: Sequence[int]) -> list[int]:
+    """Ticks of a logarithmic axis of numbers of clusters: the marked ones, first, and doublings."""
+    ticks: list[int] = []
+    doublings = [2**power for power in range(1, 20) if min(numbers) <= 2**power <= max(numbers)]
+    for number in (*marked, *doublings):
+        if all(max(number, tick) >= MIN_TICK_RATIO * min(number, tick) for tick in ticks):
+            ticks.append(number)
+    return sorted(ticks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,14 +253,10 @@ class LineChart:
     y_label: str
     x_ticks: Sequence[float] | None = None
     log_x: bool = False
-    marked_x: float | None = None
-    """Position of a dashed vertical line."""
-    also_marked: Sequence[float] = ()
-    """Positions of dotted vertical lines."""
 
 
 def draw_lines(chart: LineChart, axes: Any) -> list[Any]:
-    """Draw lines; return them, then those at the marked positions, `marked_x` first."""
+    """Draw lines, and return them."""
     drawn = []
     for line, marker in zip(chart.lines, cycle(MARKERS), strict=False):
         x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
@@ -261,9 +271,5 @@ def draw_lines(chart: LineChart, axes: Any) -> list[Any]:
         axes.set_xticks(chart.x_ticks, [f"{tick:g}" for tick in chart.x_ticks])
     else:
         axes.xaxis.get_major_locator().set_params(integer=True)
-    if chart.marked_x is not None:
-        drawn.append(axes.axvline(chart.marked_x, color=MARK_COLOR, linestyle="dashed", zorder=1))
-    for position in chart.also_marked:
-        drawn.append(axes.axvline(position, color=MARK_COLOR, linestyle="dotted", zorder=1))
     axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
     return drawn

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import optional_import
+from anchorview._utils.typing import Array
 from anchorview.inspection import cluster_markers, compare_partitions
 from anchorview.inspection.markers import leading_markers
 from anchorview.plotting.axes import (
@@ -19,7 +20,7 @@ from anchorview.plotting.axes import (
     name_rows,
     write_numbers,
 )
-from anchorview.plotting.colors import heat_map_palette
+from anchorview.plotting.colors import share_style
 
 SHOWN_SHARE = 0.99
 """Share of the effects within the color scale, so that a few large ones do not hide the others."""
@@ -125,23 +126,54 @@ class MarkerHeatmapDisplay:
         values = self.effects.to_numpy(dtype=float)
         sizes = np.abs(values[np.isfinite(values)])
         limit = float(np.quantile(sizes, SHOWN_SHARE)) or 1.0
-        image_kw = {"cmap": cmap, "vmin": -limit, "vmax": limit} | (im_kw or {})
-        views, features = (self.effects.index.get_level_values(level) for level in (0, 1))
-        self.im_ = ax.imshow(values, aspect="auto", interpolation="nearest", **image_kw)
-        self.view_axis_ = _add_views(ax, list(views))
-        extend = "both" if sizes.max() > limit else "neither"
-        self.colorbar_ = add_color_bar(ax, self.im_, "Standardized mean difference", extend=extend)
+        views = list(self.effects.index.get_level_values(0))
+        shares = self.effects * np.nan if self.shares is None else self.shares
+        texts = shares.map(lambda share: "" if np.isnan(share) else f"{share:.0%}")
         ax.set(xlabel="Cluster", ylabel="Feature")
-        name_rows(ax, list(features))
-        name_columns(ax, list(self.effects.columns))
+        self.view_axis_ = _add_views(ax, views)
+        self.im_, self.colorbar_, self.text_ = draw_cells(
+            ax,
+            self.effects.droplevel(0),
+            "Standardized mean difference",
+            texts,
+            {"cmap": cmap, "vmin": -limit, "vmax": limit} | (im_kw or {}),
+            extend="both" if sizes.max() > limit else "neither",
+        )
         if n_rows > MAX_LOW_ROWS:
             ax.tick_params(top=True, labeltop=True)
-        self.text_ = None
-        if self.shares is not None and self.shares.notna().any(axis=None):
-            shares = self.shares.map(lambda share: "" if np.isnan(share) else f"{share:.0%}")
-            self.text_ = write_numbers(self.im_, shares.to_numpy(dtype=str))
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def draw_cells(
+    ax: Any,
+    values: pd.DataFrame,
+    label: str,
+    texts: pd.DataFrame,
+    image_kw: Mapping[str, Any],
+    text_kw: Mapping[str, Any] | None = None,
+    extend: str = "neither",
+) -> tuple[Any, Any, Array | None]:
+    """Draw a heat map with names, a color bar, and texts in the cells if they fit; return these."""
+    cells = values.to_numpy(dtype=float)
+    image = ax.imshow(cells, aspect="auto", interpolation="nearest", **image_kw)
+    bar = add_color_bar(ax, image, label, extend=extend)
+    name_rows(ax, list(values.index))
+    name_columns(ax, list(values.columns))
+    return image, bar, write_numbers(image, texts.to_numpy(dtype=str), **(text_kw or {}))
+
+
+def axes_of_cells(ax: Any, n_rows: int, n_columns: int) -> Any:
+    """Return the given axes, or new ones with room for a number in each cell."""
+    width, height = (float(np.clip(1.6 + 0.42 * n, 4, 14)) for n in (n_columns, n_rows))
+    return axes_or_new(ax, width + 1, height)
+
+
+def draw_agreement(table: pd.DataFrame, ax: Any) -> None:
+    """Draw agreement between partitions, at most 1, with numbers."""
+    texts = table.map(lambda value: "" if np.isnan(value) else f"{value:.2f}")
+    ax = axes_of_cells(ax, *table.shape)
+    draw_cells(ax, table, "Adjusted Rand index", texts, share_style())
 
 
 def _leading_effects(markers: pd.DataFrame, n_features: int) -> pd.DataFrame:
@@ -261,26 +293,16 @@ class PartitionComparisonDisplay:
         text_kw : dict, default=None
             Properties of the numbers.
         """
-        counts = self.table.to_numpy()
-        n_rows, n_columns = counts.shape
-        width, height = (float(np.clip(1.6 + 0.42 * n, 4, 14)) for n in (n_columns, n_rows))
-        ax = axes_or_new(ax, width + 1, height)
-        totals = counts.sum(axis=1, keepdims=True)
-        shares = np.divide(counts, totals, out=np.zeros(counts.shape), where=totals > 0)
-        if cmap is None:
-            colors = optional_import("matplotlib.colors", "Displays", "report")
-            cmap = colors.ListedColormap(heat_map_palette(256))
-        image_kw = {"cmap": cmap, "vmin": 0, "vmax": 1} | (im_kw or {})
-        self.im_ = ax.imshow(shares, aspect="auto", interpolation="nearest", **image_kw)
-        self.colorbar_ = add_color_bar(ax, self.im_, "Share of the row")
+        ax = axes_of_cells(ax, *self.table.shape)
+        shares = self.table.div(self.table.sum(axis=1), axis=0).fillna(0.0)
+        texts = self.table.astype(str).where(self.table > 0, "")
         ax.set_ylabel(self.names[0], parse_math=False)
         ax.set_xlabel(self.names[1], parse_math=False)
         if self.scores:
             shown = ", ".join(f"{name} {score:.2f}" for name, score in self.scores.items())
             ax.set_title(shown, fontsize="medium")
-        name_rows(ax, list(self.table.index))
-        name_columns(ax, list(self.table.columns))
-        texts = np.where(counts > 0, counts.astype(str), "")
-        self.text_ = write_numbers(self.im_, texts, **(text_kw or {}))
+        style = share_style(cmap) | (im_kw or {})
+        drawn = draw_cells(ax, shares, "Share of the row", texts, style, text_kw)
+        self.im_, self.colorbar_, self.text_ = drawn
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -4,15 +4,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 
 from anchorview._utils.text import percent
-from anchorview._utils.typing import Array
 from anchorview.estimators.relabeling import mapping_header
-from anchorview.inspection import associate
+from anchorview.inspection import PartitionComparison, associate, compare_partitions
 from anchorview.inspection.markers import shares_text
+from anchorview.plotting.axes import svg_of
 from anchorview.plotting.colors import cluster_color
-from anchorview.report.bokeh_charts import heat_map
+from anchorview.plotting.heat_map_displays import PartitionComparisonDisplay
 from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
 from anchorview.report.page import Chart, Facts, Interactive, Section, Table, Text
 from anchorview.report.sample_map import SampleContents
@@ -165,54 +164,22 @@ def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
     return Table(frame.rename(columns=titles), caption)
 
 
-def _matched_pairs(counts: Array) -> tuple[Array, Array]:
-    """Clusters and classes in the order in which a confusion matrix shows them.
-
-    Matched pairs are on the diagonal, in the order of the clusters, and the others follow. If there
-    are more than MAX_CLASSES pairs, those are left out whose cluster and class differ least.
-    """
-    clusters, classes = linear_sum_assignment(counts, maximize=True)
-    differing = counts.sum(axis=1)[clusters] + counts.sum(axis=0)[classes]
-    differing = differing - 2 * counts[clusters, classes]
-    shown = np.sort(np.argsort(-differing, kind="stable")[:MAX_CLASSES])
-    rows, columns = (
-        np.concatenate([matched[shown], np.setdiff1d(np.arange(size), matched)])[:MAX_CLASSES]
-        for matched, size in zip((clusters, classes), counts.shape, strict=True)
-    )
-    return rows, columns
-
-
 def confusion_section(fit: CheckedFit) -> Section:
     """Return the section that compares the clusters with known classes."""
     assert fit.classes is not None
     known = fit.classes != UNKNOWN_CLASS
-    names, codes, class_sizes = np.unique(
-        fit.classes[known], return_inverse=True, return_counts=True
-    )
-    counts = np.zeros((fit.n_clusters, len(names)), dtype=int)
-    np.add.at(counts, (fit.labels[known], codes), 1)
-    clusters, classes = _matched_pairs(counts)
-    shown = counts[np.ix_(clusters, classes)]
-    cluster_names = [f"cluster {fit.cluster_names[cluster]}" for cluster in clusters]
-    class_names = names[classes].tolist()
-    chart = heat_map(
-        shown / class_sizes[classes],
-        cluster_names,
-        class_names,
-        value_label="Fraction of the class",
-        row_label="Cluster",
-        column_label="Class",
-    )
-    table = pd.DataFrame(shown, columns=class_names)
-    table.insert(0, "Cluster", cluster_names, allow_duplicates=True)
+    names = np.asarray(fit.cluster_names, dtype=object)
+    comparison = compare_partitions(fit.classes[known], names[fit.labels[known]])
+    shown = _most_different(comparison)
+    display = PartitionComparisonDisplay(shown, names=("Class", "Cluster"))
     description = (
-        "Fraction of each class (column) in each cluster (row). A class that forms a cluster of "
-        "its own has a single filled cell, on the diagonal."
+        "Number of samples of each class (row) in each cluster (column), colored by the fraction "
+        "of the class. A class that is a cluster has a single dark cell, on the diagonal."
     )
-    if len(clusters) < fit.n_clusters or len(classes) < len(names):
+    if len(shown) < len(comparison.table):
         description += (
-            f" Only {len(clusters)} of {fit.n_clusters} clusters and {len(classes)} of "
-            f"{len(names)} classes are shown: those that differ most."
+            f" Only {len(shown)} of {len(comparison.table)} classes are shown: those that differ "
+            "most from clusters."
         )
     text = (
         "Comparison of the clusters with known classes, which the fit did not use. Clusters are "
@@ -221,7 +188,26 @@ def confusion_section(fit: CheckedFit) -> Section:
     if not known.all():
         text += f" {known.sum():,} of {len(known):,} samples have a class; the others are ignored."
     scores = Facts({name: f"{score:.3f}" for name, score in fit.scores.items()})
-    return Section("Clusters and classes", [scores, Chart(chart, description, table)], text)
+    chart = Chart(svg_of(display.plot), description, shown.rename_axis("Class").reset_index())
+    return Section("Clusters and classes", [scores, chart], text)
+
+
+def _most_different(comparison: PartitionComparison) -> pd.DataFrame:
+    """Table with the matched rows first, of too many those that differ most from their columns.
+
+    Of too many columns, those that have the fewest of their samples are summed.
+    """
+    table, matching = comparison.table, comparison.matching
+    matched = pd.Series({row: table.at[row, column] for row, column in matching.items()}, dtype=int)
+    table = table.reindex(matching.index.append(table.index.difference(matching.index)))
+    differing = table.sum(axis=1).sub(matched, fill_value=0)
+    table = table[table.index.isin(differing.nlargest(MAX_CLASSES).index)]
+    table = table.loc[:, table.any()]
+    is_shown = table.columns.isin(table.sum().nlargest(MAX_CLASSES).index)
+    if is_shown.all():
+        return table
+    rest = table.loc[:, ~is_shown].sum(axis=1).rename("other clusters")
+    return pd.concat([table.loc[:, is_shown], rest], axis=1)
 
 
 COLUMNS = ["variable", "kind", "n", "test", "statistic", "effect_name", "effect"]

@@ -86,7 +86,7 @@ def write_fit_report(
         If the model is not fitted, an image cannot be read, or `X`, `target`, `sample_ids`,
         `texts`, `thumbnails` or `metadata` are of different samples.
     MissingPackageError
-        If bokeh or jinja2 is not installed.
+        If matplotlib or jinja2 is not installed.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def write_fit_report(
     """
     # Fail before the layout of a large map, which takes minutes.
     require_writable(Path(path))
-    for package in ("bokeh.plotting", "jinja2"):
+    for package in ("matplotlib", "jinja2"):
         optional_import(package, "Reports", "report")
     contents = {"sample_ids": sample_ids, "texts": texts, "thumbnails": thumbnails}
     fit = CheckedFit(model, X, target=target, scores=scores, **contents)

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from inspect import signature
 from typing import Any
@@ -13,9 +14,9 @@ from anchorview import __version__
 from anchorview._utils.text import in_words
 from anchorview.estimators.auto.levels import TRIVIAL_NUMBER
 from anchorview.inspection.cluster_splits import LevelStep, Split, level_steps
-from anchorview.plotting.colors import OTHER_COLOR
-from anchorview.plotting.curve_displays import Line, LineChart
-from anchorview.report.bokeh_charts import heat_map, line_chart
+from anchorview.plotting.axes import svg_of
+from anchorview.plotting.curve_displays import ClusterNumberDisplay, ConvergenceDisplay
+from anchorview.plotting.heat_map_displays import draw_agreement
 from anchorview.report.findings import CheckedFit, Findings
 from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text
 
@@ -27,9 +28,6 @@ MAX_SPLITS = 20
 
 MAX_CHILDREN = 8
 """Maximum number of parts of a cluster that are listed."""
-
-MIN_TICK_RATIO = 1.3
-"""Minimum ratio of neighboring ticks of a logarithmic axis, so that their labels do not overlap."""
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 """Packages whose versions may affect results."""
@@ -52,30 +50,9 @@ def number_section(fit: CheckedFit, findings: Findings) -> Section:
     return Section("Number of clusters", parts)
 
 
-def _number_ticks(numbers: Sequence[int], marked: Sequence[int]) -> list[int]:
-    """Ticks of a logarithmic axis of numbers of clusters: the marked ones, first, and doublings."""
-    ticks: list[int] = []
-    doublings = [2**power for power in range(1, 20) if min(numbers) <= 2**power <= max(numbers)]
-    for number in (*marked, *doublings):
-        if all(max(number, tick) >= MIN_TICK_RATIO * min(number, tick) for tick in ticks):
-            ticks.append(number)
-    return sorted(ticks)
-
-
 def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
-    curve, chance = model.curve_, model.chance_curve_
-    numbers = curve.index.tolist()
-    lines = LineChart(
-        [
-            Line(numbers, curve.tolist(), "agreement"),
-            Line(numbers, chance.tolist(), "by chance", color=OTHER_COLOR),
-        ],
-        "Number of clusters",
-        "Agreement between families",
-        x_ticks=_number_ticks(numbers, [chosen, *others]),
-        log_x=True,
-        marked_x=chosen,
-        also_marked=others,
+    display = ClusterNumberDisplay(
+        model.curve_, n_clusters=chosen, chance=model.chance_curve_, levels=others
     )
     dotted = f" Dotted: other levels, {in_words(others)}." if others else ""
     text = (
@@ -84,8 +61,12 @@ def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
         f"{TRIVIAL_NUMBER} clusters are chosen only if they are given and clearly better than all "
         f"larger numbers.{dotted}"
     )
-    table = {"Clusters": numbers, "Agreement between families": curve, "By chance": chance}
-    return Chart(line_chart(lines), text, pd.DataFrame(table))
+    table = {
+        "Clusters": model.curve_.index,
+        "Agreement between families": model.curve_,
+        "By chance": model.chance_curve_,
+    }
+    return Chart(svg_of(display.plot), text, pd.DataFrame(table))
 
 
 def _level_table(levels: pd.DataFrame) -> Table:
@@ -169,13 +150,12 @@ def convergence_parts(fit: CheckedFit) -> list[Part]:
     if not hasattr(fit.model, "objective_"):
         return []
     objective = np.asarray(fit.model.objective_, dtype=float)
-    iterations = list(range(1, len(objective) + 1))
     whose = " of the best candidate" if fit.is_auto else ""
     chart = Chart(
-        line_chart(LineChart([Line(iterations, objective.tolist())], "Iteration", "Objective")),
+        svg_of(ConvergenceDisplay(objective).plot),
         f"Objective{whose} per iteration, from {objective[0]:.4g} to {objective[-1]:.4g}. A curve "
         "that is flat at its end has converged.",
-        pd.DataFrame({"Iteration": iterations, "Objective": objective}),
+        pd.DataFrame({"Iteration": np.arange(1, len(objective) + 1), "Objective": objective}),
     )
     return [Text(_stopping_reason(fit.model, len(objective))), chart]
 
@@ -215,9 +195,8 @@ def _agreement_chart(model: Any) -> Chart:
     families = (fitted["kind"] + ", " + fitted["scaling"]).to_numpy()
     agreement = agreement.groupby(families, sort=False).mean()
     agreement = agreement.T.groupby(families, sort=False).mean().T
-    names, what = agreement.index.tolist(), "Mean adjusted Rand index"
     return Chart(
-        heat_map(agreement.to_numpy(), names, names, what, "Family", "Family"),
+        svg_of(partial(draw_agreement, agreement)),
         "Mean agreement between the partitions of each pair of families of candidates; the "
         "diagonal has the agreement between the partitions of one family.",
         agreement.rename_axis("Family").reset_index(),

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -23,16 +22,18 @@ from anchorview._utils.text import percent
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """An interactive chart."""
+    """A chart as SVG, which is shown as an image: its ids and styles do not meet the page's."""
 
-    content: Any
-    """A figure of bokeh."""
+    svg: str
     description: str
     """What the chart shows, as the caption and for readers who cannot see the chart."""
     table: pd.DataFrame | None = None
     """The numbers, in a collapsed table below; its index is not shown."""
-    half: bool = False
-    """Whether the chart takes half of the page's width, if the page is wide enough."""
+
+    @property
+    def address(self) -> str:
+        """Address that is the image itself."""
+        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +44,6 @@ class Table:
     caption: str
     highlight: pd.DataFrame | None = None
     """Of the same shape: ``"best"``, ``"second"`` or ``""``."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture as SVG."""
-
-    svg: str
-    description: str
-
-    @property
-    def address(self) -> str:
-        """Address that is the picture itself."""
-        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +85,7 @@ class Interactive:
     values: Mapping[str, Any]
 
 
-Part = Chart | Table | Picture | Facts | Code | Text | Folded | Interactive
+Part = Chart | Table | Facts | Code | Text | Folded | Interactive
 
 
 @dataclass(frozen=True)
@@ -124,9 +112,8 @@ def write_page(
     # The first script runs before the page is shown.
     names = ["theme.js", "shared.js", *(name for part in interactive for name in part.scripts)]
     scripts = [_inline(_resource(name)) for name in (*names, "page.js")]
-    library = _inline(_bokeh_script() if any(isinstance(part, Chart) for part in parts) else "")
     # The page allows only scripts with these hashes; an injected one would not run.
-    digests = [hashlib.sha256(text.encode()).digest() for text in (*scripts, library)]
+    digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
     html = page.render(
         title=title,
         subtitle=subtitle,
@@ -134,7 +121,6 @@ def write_page(
         sections=sections,
         style=_inline(_resource("style.css")),
         scripts=scripts,
-        library=library,
         hashes=[base64.b64encode(digest).decode() for digest in digests],
         today=date.today().isoformat(),
         version=__version__,
@@ -166,7 +152,6 @@ def _environment() -> Any:
         "percent": percent,
         "sort_key": _sort_key,
         "packed": _packed,
-        "packed_chart": _packed_chart,
         "numeric_columns": _numeric_columns,
     }
     environment.globals["type_name"] = lambda part: type(part).__name__
@@ -205,17 +190,6 @@ def _packed(content: object) -> str:
     """JSON, compressed and in base64, which needs no escaping in HTML."""
     text = json.dumps(content, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
-
-
-def _packed_chart(figure: Any) -> str:
-    return _packed(optional_import("bokeh.embed", "Reports", "report").json_item(figure))
-
-
-@cache
-def _bokeh_script() -> str:
-    bokeh = optional_import("bokeh.resources", "Reports", "report")
-    inline = bokeh.Resources(mode="inline", components=["bokeh"], log_level="error")
-    return "\n".join(inline.js_raw)
 
 
 def _resource(name: str) -> str:

@@ -1,5 +1,6 @@
 """Sections on the views: weights, agreement, and patterns of available views."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.text import capitalized
 from anchorview.estimators.representation import table_descriptions, view_sentences
 from anchorview.inspection.view_contributions import MAX_SAMPLES
-from anchorview.report.bokeh_charts import bar_chart, heat_map
+from anchorview.plotting.axes import svg_of
+from anchorview.plotting.bar_displays import ViewAgreementDisplay, draw_bars
+from anchorview.plotting.heat_map_displays import draw_agreement
 from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings, disagreement
 from anchorview.report.page import Chart, Folded, Part, Section, Table, Text
 from anchorview.report.sample_map import pattern_name
@@ -46,14 +49,13 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
     views = getattr(model, "views_", pd.DataFrame())
     if "weight" in views:
         columns["Weight"] = views["weight"].to_numpy()
-        chart = bar_chart(names, columns["Weight"], "Weight")
-        description = "Weights of the views, which sum to 1."
-        charts.append(Chart(chart, description, half="agreement_with_result" in views))
-    if "agreement_with_result" in views:
-        columns[ALONE] = views["agreement_with_result"].to_numpy()
-        chart = bar_chart(names, columns[ALONE], f"{ALONE}: agreement with the result", x_max=1.0)
-        description = "Agreement of a clustering of each view alone with the result."
-        charts.append(Chart(chart, description, half=True))
+        description = "Weights of the views, which sum to 1"
+        if "agreement_with_result" in views:
+            columns[ALONE] = views["agreement_with_result"].to_numpy()
+            description += ", and agreement of a clustering of each view alone with the result"
+        chart = svg_of(lambda ax: ViewAgreementDisplay.from_estimator(model, ax=ax))
+        charts.append(Chart(chart, f"{description}."))
+    if ALONE in columns:
         explanations += [
             f"“{ALONE}” is the adjusted Rand index between the result and a clustering of that "
             "view alone: 1 for equal clusters, 0 for chance.",
@@ -124,18 +126,18 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
         alone.named = True
         partitions.append(fit.model.predict(alone))
     partitions.append(fit.labels[rows])
-    matrix = np.array([[adjusted_rand_score(a, b) for b in partitions] for a in partitions])
     names = [*sampled.names, "result"]
-    table = pd.DataFrame(matrix, columns=names)
-    table.insert(0, "Predicted from", names, allow_duplicates=True)
+    matrix = [[adjusted_rand_score(a, b) for b in partitions] for a in partitions]
+    table = pd.DataFrame(matrix, names, names)
     description = (
         "Agreement between the predictions of the model from each view alone and the result "
         f"(adjusted Rand index, {len(rows):,} samples that have all views). Views that agree with "
         "the result but not with each other are complementary. The model was fitted on all views, "
         "so this does not show how well a view could be clustered by itself."
     )
-    chart = heat_map(matrix, names, names, "Adjusted Rand index", "Views", "Views")
-    return [Chart(chart, description, table)]
+    numbers = table.copy()
+    numbers.insert(0, "Predicted from", names, allow_duplicates=True)
+    return [Chart(svg_of(partial(draw_agreement, table)), description, numbers)]
 
 
 def pattern_parts(data: MultiViewData) -> list[Part]:
@@ -157,6 +159,6 @@ def pattern_parts(data: MultiViewData) -> list[Part]:
     if n_rarer:
         names.append(f"{n_rarer:,} other patterns")
         sizes.append(len(data) - sum(sizes))
-    chart = bar_chart(names, sizes, "Samples", number_format="0,0")
+    bars = partial(draw_bars, {"Samples": pd.Series(sizes, names)}, "{:,}")
     table = pd.DataFrame({"Views": names, "Samples": sizes})
-    return [Text(text), Chart(chart, description, table)]
+    return [Text(text), Chart(svg_of(bars), description, table)]
