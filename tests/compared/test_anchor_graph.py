@@ -12,7 +12,7 @@ from anchorview.compared._anchor_graph import (
     gcca_embedding,
     singular_vectors,
 )
-from anchorview.compared._simplex import project_rows_to_simplex
+from anchorview.compared._bipartite import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
 from helpers.data import clustered_views
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
+from anchorview.compared._base import fill_empty_clusters, sum_by_cluster
 from anchorview.compared._view_scaling import standardized_views
 
 

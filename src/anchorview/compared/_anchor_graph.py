@@ -18,11 +18,16 @@ from scipy import sparse
 from scipy.linalg import eigh
 
 from anchorview._utils.linalg import leading_directions, polar_factor, squared_norm, times
-from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
-from anchorview.compared._partition import KMEANS_RUNS, kmeans
-from anchorview.compared._simplex import project_rows_to_simplex
+from anchorview.compared._base import (
+    KMEANS_RUNS,
+    ArraysHeld,
+    Baseline,
+    BaselineResult,
+    iterations,
+    kmeans,
+)
+from anchorview.compared._bipartite import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
 from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
@@ -167,14 +172,11 @@ class AnchorGraphModel:
     def alternate(self, ridge: float, max_iter: int, tol: float) -> list[float]:
         """Iterate with the term ``ridge * ||Z||^2``; returns the objective after each iteration."""
         objective: list[float] = []
-        for done in range(1, max_iter + 1):
+        for _ in iterations(objective, max_iter, tol, least=MIN_ITERATIONS):
             self.update_projections()
             self.update_anchors()
             self.update_graph(ridge)
             objective.append(self.update_weights() + ridge * float(np.trace(self.gram)))
-            report_progress("iterating", done, max_iter)
-            if done >= MIN_ITERATIONS and abs(objective[-2] - objective[-1]) < tol * objective[-2]:
-                break
         return objective
 
 

@@ -1,7 +1,7 @@
-"""Base class of the baselines."""
+"""Base class of the baselines, their iterations, and partitions kept as labels."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
@@ -12,18 +12,22 @@ from scipy import sparse
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import require_memory
+from anchorview._utils.progress import report_progress
 from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._utils.text import quoted
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._neighbor_graphs import NARROW
-from anchorview.compared._partition import kmeans
+from anchorview.core.assign import assigned
 from anchorview.core.cost_model import FitShape, block_memory
 from anchorview.core.neighbors import MAX_DISTANCES
 from anchorview.core.view_importance import importance_of_views
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
+
+KMEANS_RUNS = 10
+"""K-means runs of initial graphs, and where the components of a graph are not the clusters."""
 
 
 @dataclass(frozen=True)
@@ -228,3 +232,60 @@ def baseline(cls: type[AnyBaseline]) -> type[AnyBaseline]:
     """
     cls._parameter_constraints = Baseline._parameter_constraints | cls._parameter_constraints
     return fill_docstring(dataclass(eq=False, repr=False, kw_only=True)(cls))
+
+
+def iterations(
+    objective: Sequence[float], max_iter: int, tol: float = 0.0, *, least: int = 3
+) -> Iterator[int]:
+    """Yield 1, 2, ... until the relative change of the objective is below `tol`.
+
+    The caller appends to the objective in each iteration; the change is checked after `least`.
+    """
+    for done in range(1, max_iter + 1):
+        yield done
+        report_progress("iterating", done, max_iter)
+        if done >= least and abs(objective[-2] - objective[-1]) < tol * abs(objective[-2]):
+            return
+
+
+def kmeans(
+    X: Array, n_clusters: int, *, normalize: bool = False, n_init: int, seed: int
+) -> tuple[Array, Array]:
+    """Centers and labels of the best of several runs; `normalize` scales rows to length 1."""
+    settings = {"method": "kmeans", "normalize": normalize, "n_init": n_init, "seed": seed}
+    assignment, labels = assigned(X, n_clusters, **settings)
+    return assignment.centroids, labels
+
+
+def sum_by_cluster(labels: Array, n_clusters: int, X: Matrix) -> Array:
+    """``Y'X`` (n_clusters, d) for the one-hot ``Y`` of the labels, multiplied in `X`'s precision.
+
+    `X` is an array or an operator such as a scaled sparse view.
+    """
+    n = len(labels)
+    Y = sparse.csr_array((np.ones(n, X.dtype), labels, np.arange(n + 1)), shape=(n, n_clusters))
+    T = Y.T @ X if isinstance(X, np.ndarray) else (X.T @ Y.toarray()).T
+    return np.asarray(T, dtype=np.float64)
+
+
+def fill_empty_clusters(labels: Array, misfit: Array, n_clusters: int) -> Array:
+    """Labels in which every cluster has a sample; returned unchanged if that is so already.
+
+    Each empty cluster takes one of the samples with the largest `misfit`, but never the
+    best-fitting sample of a cluster, so that no other cluster becomes empty. There must be at least
+    as many samples as clusters.
+    """
+    sizes = np.bincount(labels, minlength=n_clusters)
+    empty = np.flatnonzero(sizes == 0)
+    if not len(empty):
+        return labels
+    worst_first = np.argsort(-misfit, kind="stable")
+    ranked = labels[worst_first]
+    by_cluster = np.argsort(ranked, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    rank_in_cluster = np.empty(len(labels), dtype=int)
+    rank_in_cluster[by_cluster] = np.arange(len(labels)) - starts[ranked[by_cluster]]
+    movable = worst_first[rank_in_cluster < sizes[ranked] - 1]
+    filled = labels.copy()
+    filled[movable[: len(empty)]] = empty
+    return filled

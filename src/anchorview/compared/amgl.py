@@ -6,7 +6,7 @@ import numpy as np
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, iterations
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.core.view_importance import ViewImportance
@@ -35,7 +35,7 @@ def joint_eigenvectors(
     """
     alpha = w / len(affinities)
     objective: list[float] = []
-    for iteration in range(1, max_iter + 1):
+    for _ in iterations(objective, max_iter, tol):
         shares = alpha / alpha.sum()
         F = leading_eigenvectors(
             sum(share * A for share, A in zip(shares, affinities, strict=True)), n_clusters
@@ -43,9 +43,6 @@ def joint_eigenvectors(
         roots = np.sqrt(laplacian_traces(affinities, F))
         alpha = w / (2 * roots)
         objective.append(float((w * roots).sum()))
-        report_progress("iterating", iteration, max_iter)
-        if iteration >= 3 and objective[-2] - objective[-1] < tol * objective[-2]:
-            break
     return F, alpha, objective
 
 

@@ -10,11 +10,10 @@ from scipy.linalg import lstsq
 
 from anchorview._utils.linalg import leading_directions, polar, polar_factor, rank_up_to
 from anchorview._utils.param_constraints import ParameterConstraints
-from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, iterations
 from anchorview.core.compress import compress
 from anchorview.core.cost_model import FitShape, gram_memory
 from anchorview.core.scale import ViewScaling, fit_scalings
@@ -50,7 +49,7 @@ def align_latent_spaces(
     alpha = np.full(len(spaces), 1 / len(spaces))
     c = np.full(len(spaces), len(spaces) ** -0.5)
     objective: list[float] = []
-    for t in range(max_iter):
+    for _ in iterations(objective, max_iter, tol):
         # B_i = X'Z_i' enters only through X B_i and norms.
         together = np.hstack(spaces)
         products = np.split(X @ (X.T @ together) if K is None else K @ together, ends, axis=1)
@@ -73,9 +72,6 @@ def align_latent_spaces(
         alpha /= alpha.sum()
         c = f / np.linalg.norm(f)
         objective.append(float(0.5 * alpha**2 @ r - c @ f))
-        report_progress("iterating", t + 1, max_iter)
-        if t >= 2 and abs(objective[-1] - objective[-2]) < tol * abs(objective[-1]):
-            break
     return S, alpha, c, objective
 
 

@@ -12,11 +12,17 @@ from numpy.typing import DTypeLike
 from scipy.linalg import cho_factor, cho_solve
 
 from anchorview._utils.linalg import leading_directions, times
-from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import for_blocks, row_slices
 from anchorview._utils.typing import Array
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
-from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
+from anchorview.compared._base import (
+    ArraysHeld,
+    Baseline,
+    BaselineResult,
+    baseline,
+    fill_empty_clusters,
+    iterations,
+    sum_by_cluster,
+)
 from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 
@@ -193,7 +199,7 @@ def learn_codes(
     labels = np.argmax(code_similarity(B, C), axis=1)
     products = [times(view.K.T, B) for view in views]
     objective: list[float] = []
-    for done in range(1, max_iter + 1):
+    for _ in iterations(objective, max_iter):
         U = [view.projection(R) for view, R in zip(views, products, strict=True)]
         target = lambda_ * C[labels]
         for view, projection, factor in zip(views, U, w * (weights / w) ** r, strict=True):
@@ -207,7 +213,6 @@ def learn_codes(
         weights = w * (losses / losses.min()) ** (1 / (1 - r))
         weights /= weights.sum()
         objective.append(float(w * (weights / w) ** r @ losses) + lambda_ * clusters.loss)
-        report_progress("iterating", done, max_iter)
     return B, clusters, weights, objective
 
 

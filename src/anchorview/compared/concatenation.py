@@ -7,9 +7,8 @@ from sklearn.cluster import HDBSCAN
 
 from anchorview._utils.param_constraints import N_CLUSTERS, ParameterConstraints
 from anchorview._utils.progress import report_progress
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, sum_by_cluster
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
-from anchorview.compared._partition import sum_by_cluster
 from anchorview.compared._view_scaling import dense_views, min_max_scaled_views
 from anchorview.views.container import MultiViewData
 

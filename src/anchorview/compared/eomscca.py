@@ -5,13 +5,12 @@ from scipy import sparse
 from scipy.linalg import svd
 
 from anchorview._utils.linalg import times
-from anchorview._utils.progress import report_progress
 from anchorview.compared._anchor_graph import (
     SINGULAR_VALUE_TOLERANCE,
     AnchorGraphBaseline,
     AnchorGraphModel,
 )
-from anchorview.compared._base import BaselineResult, baseline
+from anchorview.compared._base import BaselineResult, baseline, iterations
 from anchorview.compared._bipartite import cluster_labels, structured_graph
 from anchorview.views.container import MultiViewData
 
@@ -116,7 +115,7 @@ class EOMSCCA(AnchorGraphBaseline):
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         model, _ = self._initial_model(data)
         objective: list[float] = []
-        for done in range(1, self.max_iter + 1):
+        for _ in iterations(objective, self.max_iter, self.tol, least=2):
             update_projections(model)
             model.update_anchors()
             ridge = float(np.sum(model.squares))
@@ -125,9 +124,6 @@ class EOMSCCA(AnchorGraphBaseline):
             roots = np.sqrt(model.residuals)
             model.set_weights(1 / roots)
             objective.append(float(model.squares @ roots**2))
-            report_progress("iterating", done, self.max_iter)
-            if done > 1 and abs(objective[-2] - objective[-1]) < self.tol * objective[-2]:
-                break
         self.anchors_, self.projections_ = model.anchors, model.projections
         self.graph_ = structured.graph
         seed = self._seeds()[1]

@@ -4,9 +4,8 @@ import numpy as np
 
 from anchorview._utils.progress import report_progress
 from anchorview.compared._anchor_graph import singular_vectors
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
-from anchorview.compared._partition import kmeans
-from anchorview.compared._simplex import minimize_on_simplex
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, kmeans
+from anchorview.compared._bipartite import minimize_on_simplex
 from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
 

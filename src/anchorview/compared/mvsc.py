@@ -6,11 +6,16 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.linalg import unit_rows
-from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchor_graph import singular_vectors
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
-from anchorview.compared._partition import kmeans
+from anchorview.compared._base import (
+    ArraysHeld,
+    Baseline,
+    BaselineResult,
+    baseline,
+    iterations,
+    kmeans,
+)
 from anchorview.compared._view_scaling import dense_views
 from anchorview.core.neighbors import graph_of_neighbors, nearest_places
 from anchorview.core.view_importance import ViewImportance
@@ -56,7 +61,7 @@ def fused_vectors(
     """
     alpha = w / len(graphs)
     objective: list[float] = []
-    for done in range(1, max_iter + 1):
+    for _ in iterations(objective, max_iter, tol, least=2):
         factors = w * (alpha / w) ** r
         Z = sum(factor * graph for factor, graph in zip(factors, graphs, strict=True))
         U, V = singular_vectors(Z, n_clusters + 1)
@@ -72,9 +77,6 @@ def fused_vectors(
         alpha = w * np.exp(np.log(t / t.max()) / (1 - r))
         alpha /= alpha.sum()
         objective.append(float(w * (alpha / w) ** r @ t))
-        report_progress("iterating", done, max_iter)
-        if done > 1 and abs(objective[-2] - objective[-1]) <= tol * abs(objective[-2]):
-            break
     return U[:, 1:], V[:, 1:], alpha, objective
 
 

@@ -3,11 +3,9 @@
 import numpy as np
 
 from anchorview._utils.linalg import polar_factor
-from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
-from anchorview.compared._base import BaselineResult, baseline
-from anchorview.compared._partition import fill_empty_clusters
+from anchorview.compared._base import BaselineResult, baseline, fill_empty_clusters, iterations
 from anchorview.views.container import MultiViewData
 
 
@@ -100,7 +98,7 @@ class OMSC(AnchorGraphBaseline):
         else:
             codes = polar_factor(model.graph.T @ indicator)
         objective: list[float] = []
-        for done in range(1, self.max_iter + 1):
+        for _ in iterations(objective, self.max_iter):
             model.update_projections()
             model.update_anchors()
             model.update_graph(self.lambda_, indicator @ codes.T)
@@ -109,6 +107,5 @@ class OMSC(AnchorGraphBaseline):
             indicator = np.eye(self.n_clusters)[labels]
             distance = float(np.sum((model.graph - indicator @ codes.T) ** 2))
             objective.append(model.update_weights() + self.lambda_ * distance)
-            report_progress("iterating", done, self.max_iter)
         self.anchors_, self.projections_, self.codes_ = model.anchors, model.projections, codes
         return BaselineResult(labels, objective, model.weights, model.graph)

@@ -17,8 +17,14 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.threads import row_slices
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
-from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
+from anchorview.compared._base import (
+    ArraysHeld,
+    Baseline,
+    BaselineResult,
+    baseline,
+    fill_empty_clusters,
+    sum_by_cluster,
+)
 from anchorview.compared._view_scaling import row_standardized_views, standardized_views
 from anchorview.core.assign import SAMPLE
 from anchorview.core.scale import fit_scalings

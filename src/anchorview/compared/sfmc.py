@@ -7,10 +7,14 @@ from scipy import sparse
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
-from anchorview.compared._bipartite import StructuredGraph, cluster_labels, structured_graph
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, iterations
+from anchorview.compared._bipartite import (
+    StructuredGraph,
+    cluster_labels,
+    minimize_on_simplex,
+    structured_graph,
+)
 from anchorview.compared._neighbor_graphs import weighted_neighbors
-from anchorview.compared._simplex import minimize_on_simplex
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.core.neighbors import nearest_places
 from anchorview.core.view_importance import ViewImportance
@@ -69,7 +73,7 @@ def fused_graph(
     gram += 1e-12 * np.trace(gram) * np.eye(len(graphs))
     alpha = w / len(graphs)
     objective: list[float] = []
-    for done in range(1, max_iter + 1):
+    for _ in iterations(objective, max_iter):
         mixed = sum(a * B for a, B in zip(alpha, graphs, strict=True)).tocsr()
         structured = structured_graph(mixed, n_clusters)
         b = np.array([[np.sum(B.multiply(structured.graph)) for B in graphs]])
@@ -78,7 +82,6 @@ def fused_graph(
             alpha = w * alpha / (w @ alpha)
         square = float(structured.graph.multiply(structured.graph).sum())
         objective.append(max(0.0, float(alpha @ gram @ alpha - 2 * alpha @ b[0]) + square))
-        report_progress("iterating", done, max_iter)
     return structured, alpha, objective
 
 

@@ -11,9 +11,15 @@ from anchorview._utils.param_constraints import ParameterConstraints
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
+from anchorview.compared._base import (
+    ArraysHeld,
+    Baseline,
+    BaselineResult,
+    baseline,
+    fill_empty_clusters,
+    iterations,
+)
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
-from anchorview.compared._partition import fill_empty_clusters
 from anchorview.compared._view_scaling import min_max_scaled_views
 from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
@@ -73,7 +79,7 @@ def fuse_graphs(
     k = H.shape[1]
     F = scaled_indicator(labels, k)
     objective: list[float] = []
-    for iteration in range(1, max_iter + 1):
+    for _ in iterations(objective, max_iter, tol):
         alpha = agreement_weights(graphs, H, F, importance)
         beta = agreement_weights(partitions, H, F, importance)
         weights = [*((1 - lambda_) * alpha), *(lambda_ * beta)]
@@ -84,9 +90,6 @@ def fuse_graphs(
         labels = fill_empty_clusters(gains.argmax(axis=1), -gains.max(axis=1), k)
         F = scaled_indicator(labels, k)
         objective.append(float(np.sum(G * F)))
-        report_progress("iterating", iteration, max_iter)
-        if iteration >= 3 and abs(objective[-1] - objective[-2]) < tol * abs(objective[-2]):
-            break
     return labels, H, alpha, beta, objective
 
 
