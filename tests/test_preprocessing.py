@@ -131,7 +131,8 @@ def test_levels_unknown_rare_and_missing():
     encoder = TableEncoder(min_frequency=0.05).fit(table)
     assert encoder.get_feature_names_out().tolist() == ["x=a", "x=b", "x=other"]
     new = pd.DataFrame({"x": ["c", "d", "zzz", None]})
-    c, d, unknown, missing = encoder.transform(new)
+    with pytest.warns(UserWarning, match=r"1 of 3 .*'x'.*'zzz'"):
+        c, d, unknown, missing = encoder.transform(new)
     np.testing.assert_array_equal(c, d)
     assert c[2] > 0
     np.testing.assert_array_equal(unknown, 0)
@@ -151,8 +152,17 @@ def test_counts_are_not_missing(step):
 
 def test_kinds_and_names_of_columns_decide():
     encoder = TableEncoder().fit(TABLE)
-    with pytest.raises(ValueError, match="column 'plan' is a number here, but a text"):
-        encoder.transform(TABLE.assign(plan=1.0))
+    with pytest.raises(ValueError, match="'age' holds 'old' at row 2"):
+        encoder.transform(TABLE.assign(age=["1", "2.5", "old", *"45678"]))
+    with pytest.raises(ValueError, match=r"'age' holds Timestamp.* at row 0"):
+        encoder.transform(TABLE.assign(age=TABLE["since"]))
+    with pytest.raises(ValueError, match="'since' holds 3 at row 0"):
+        encoder.transform(TABLE.assign(since=3))
+    as_text = TABLE.assign(age=TABLE["age"].map(str, na_action="ignore"))
+    as_text["region"] = TABLE["region"].astype(float)
+    as_text["active"] = TABLE["active"].astype(int)
+    as_text["since"] = TABLE["since"].dt.strftime("%Y-%m-%d")
+    np.testing.assert_array_equal(encoder.transform(as_text), encoder.transform(TABLE))
     with pytest.raises(ValueError, match="The columns are"):
         encoder.transform(TABLE[["age"]])
     names = pd.DataFrame({"name": [f"n{i}" for i in range(50)]})

@@ -76,6 +76,7 @@ PUBLIC = {
         "LogNormalizer",
         "PeakTfidf",
         "TableEncoder",
+        "WordTfidf",
     ],
     "anchorview.report": ["write_fit_report"],
     "anchorview.scverse": ["is_mudata", "pl", "tl", "views_from_mudata", "write_results"],

@@ -10,6 +10,7 @@ names, and in pipelines.
 ``"impute-mean"``    :class:`CellImputer`: single missing values become the mean of the feature
 ``"impute-median"``  the same with the median
 ``"table"``          :class:`TableEncoder`: columns of numbers, categories and dates
+``"words"``          :class:`WordTfidf`: texts
 ===================  ===============================================================================
 """
 
@@ -24,21 +25,33 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anchorview._utils.sklearn_compat import Interval, StrOptions
 from anchorview._utils.typing import Array, Matrix
+from anchorview.views.fitted_columns import FittedColumns
 from anchorview.views.row_source import working_precision
 from anchorview.views.table_columns import (
     CATEGORICAL,
     TableView,
     coded_column,
     describe_kinds,
+    level_texts,
     named_columns,
+    pandas_frame,
 )
 
-__all__ = ["CellImputer", "CenteredLogRatio", "LogNormalizer", "PeakTfidf", "TableEncoder"]
+__all__ = [
+    "CellImputer",
+    "CenteredLogRatio",
+    "LogNormalizer",
+    "PeakTfidf",
+    "TableEncoder",
+    "WordTfidf",
+]
 
 TFIDF_SCALE = 1e4
 """Factor of term frequencies before their logarithm, as in Signac and muon."""
@@ -516,7 +529,8 @@ class TableEncoder(ViewTransformer):
         Parameters
         ----------
         X : DataFrame (n, d)
-            Levels that were not known in `fit` are as if they were missing.
+            Columns are converted to the types that they had in `fit`, or refused. Levels that
+            `fit` did not have count as missing; a warning names them.
 
         Returns
         -------
@@ -530,14 +544,20 @@ class TableEncoder(ViewTransformer):
         widths = [len(encoding.suffixes) for encoding in encodings]
         encoded = np.zeros((len(table.frame), sum(widths)), self.dtype)
         blocks = np.split(encoded, np.cumsum(widths)[:-1], axis=1)
-        for name, block, encoding, sums in zip(
-            self.columns_, blocks, encodings, self._columns, strict=True
-        ):
-            j = names.index(name)
-            values, levels = coded_column(table.frame.iloc[:, j], table.kinds[j])
-            sums.require_kind(table.kinds[j], values, name)
-            block[:] = encoding(values, levels)
+        ordered = table[:, [names.index(name) for name in self.columns_]]
+        typed: Any = self.fitted_columns.converted(ordered, None, "X")
+        for j, (block, encoding) in enumerate(zip(blocks, encodings, strict=True)):
+            block[:] = encoding(*coded_column(typed.frame.iloc[:, j], typed.kinds[j]))
         return encoded
+
+    @property
+    def fitted_columns(self) -> FittedColumns:
+        """What the columns are, to which those of new samples are converted."""
+        levels = (
+            None if column.kind in ("number", "date") else frozenset(map(str, column.levels))
+            for column in self._columns
+        )
+        return FittedColumns(self.kinds_, tuple(levels))
 
     def _encodings(self) -> "list[_NumberEncoding | _LevelEncoding]":
         check_is_fitted(self, "columns_")
@@ -547,8 +567,8 @@ class TableEncoder(ViewTransformer):
                 raise ValueError(
                     f"column {name!r} is text with {len(column.levels)} different values, which "
                     f"are too many to be categories (at most {self.max_levels}). Drop the column "
-                    "(drop= for files), encode it as numbers or as the type category, or give "
-                    "texts as a view of their own, by an embedding."
+                    "(drop= for files), encode it as numbers or the type category, or make texts "
+                    f"a view: views={{'text': {name!r}, 'rest': '...'}}."
                 )
             is_number = column.kind in ("number", "date")
             encodings.append(
@@ -557,8 +577,136 @@ class TableEncoder(ViewTransformer):
         return encodings
 
 
+class WordTfidf(ViewTransformer):
+    """Texts to frequencies of words, ``(1 + log f) (1 + log((1 + n) / (1 + m)))``.
+
+    ``f`` is how often a word occurs in the text, and ``m`` the number of the n texts of `fit` that
+    have it; rows have length 1. This is ``TfidfVectorizer`` of scikit-learn with ``sublinear_tf``,
+    but can be fitted to parts of the samples. Words are runs of two letters or digits or more, in
+    lower case. There are no lists of stop words: in any language, these are in most texts.
+
+    Parameters
+    ----------
+    max_features : int, default=20000
+        Maximum number of words; those in most texts are kept.
+    min_texts : int, default=2
+        Minimum number of texts that have a word.
+    max_share : float, default=0.5
+        Maximum share of texts that have a word.
+
+    Attributes
+    ----------
+    words_ : array of str
+        The words, sorted.
+    n_samples_seen_ : int
+
+    Examples
+    --------
+    >>> from anchorview.preprocessing import WordTfidf
+    >>> texts = ["red apple", "green apple", "green tea and milk", "black tea", "red rose"]
+    >>> words = WordTfidf().fit(texts)
+    >>> words.get_feature_names_out().tolist()
+    ['apple', 'green', 'red', 'tea']
+    >>> words.transform(["an Apple, a red one"]).toarray().round(2)
+    array([[0.71, 0.  , 0.71, 0.  ]], dtype=float32)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_features": [Interval(Integral, 1, None, closed="left")],
+        "min_texts": [Interval(Integral, 1, None, closed="left")],
+        "max_share": [Interval(Real, 0, 1, closed="right")],
+    }
+    summed = ("_texts_with",)
+    _texts_with: Counter[str]
+    n_features_in_ = 1
+    dtype = np.dtype(np.float32)
+
+    def __init__(
+        self, max_features: int = 20_000, min_texts: int = 2, max_share: float = 0.5
+    ) -> None:
+        self.max_features = max_features
+        self.min_texts = min_texts
+        self.max_share = max_share
+
+    def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
+        texts, words_of = _texts(X), CountVectorizer().build_analyzer()
+        counts = Counter(word for text in texts for word in set(words_of(text)))
+        return {"n_samples_seen_": len(texts), "_texts_with": counts}
+
+    @property
+    def frequencies_(self) -> dict[str, int]:
+        """Number of texts of `fit` that have a word, by word."""
+        check_is_fitted(self, "n_samples_seen_")
+        most = max(self.min_texts, self.max_share * self.n_samples_seen_)
+        kept = {w: n for w, n in self._texts_with.items() if self.min_texts <= n <= most}
+        if not kept:
+            raise ValueError(
+                f"no word is in at least {self.min_texts} and at most {most:.0f} of the "
+                f"{self.n_samples_seen_} texts, so there are no features. Lower min_texts or raise "
+                "max_share of WordTfidf, or leave the view out."
+            )
+        frequent = sorted(kept, key=lambda word: (-kept[word], word))[: self.max_features]
+        return {word: kept[word] for word in sorted(frequent)}
+
+    @property
+    def words_(self) -> Array:
+        """The words, sorted."""
+        return np.array(list(self.frequencies_), dtype=object)
+
+    def get_feature_names_out(self, input_features: object = None) -> Array:
+        """The words.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : array of str
+        """
+        return self.words_
+
+    def transform(self, X: Any) -> Matrix:
+        """Weigh the words of texts.
+
+        Parameters
+        ----------
+        X : array-like (n,) of str, or DataFrame with columns of texts, which are joined
+
+        Returns
+        -------
+        X_new : csr_array (n, n_words)
+            Texts without a known word have rows of zeros.
+        """
+        frequencies = self.frequencies_
+        positions = {word: j for j, word in enumerate(frequencies)}
+        counts = CountVectorizer(vocabulary=positions, dtype=np.float32).transform(_texts(X))
+        counts.data = 1 + np.log(counts.data)
+        rarity = 1 + np.log((1 + self.n_samples_seen_) / (1 + np.array([*frequencies.values()])))
+        counts.data *= rarity.astype(np.float32)[counts.indices]
+        return cast(Matrix, sparse.csr_array(normalize(counts, copy=False)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _texts(X: Any) -> list[str]:
+    """Texts of samples; those of several columns are joined, and missing ones are empty."""
+    frame = pd.DataFrame(pandas_frame(X) if hasattr(X, "columns") else np.asarray(X, object))
+    return [
+        " ".join(str(x) for x, known in zip(row, given, strict=True) if known)
+        for row, given in zip(frame.to_numpy(object), frame.notna().to_numpy(), strict=True)
+    ]
+
+
+ENCODERS = TableEncoder, WordTfidf
+"""Transformers that make numbers of tables."""
+
 Level = str | int | float
-"""A level of a category."""
+"""A level of a category; models of earlier versions have numbers, which are compared as text."""
 
 
 @dataclass(frozen=True)
@@ -575,6 +723,10 @@ class ColumnSums:
     levels: dict[Level, int] = field(default_factory=dict)
     """Number of samples of each level."""
 
+    def __post_init__(self) -> None:
+        names = level_texts(self.levels)
+        object.__setattr__(self, "levels", dict(zip(names, self.levels.values(), strict=True)))
+
     @classmethod
     def of(cls, values: Array, levels: "pd.Index[Any] | None", kind: str) -> "ColumnSums":
         """Summarize the numbers, or the codes of levels, of some samples."""
@@ -582,7 +734,7 @@ class ColumnSums:
         size = len(known), len(values) - len(known)
         if levels is not None:
             counts = np.bincount(known.astype(np.intp), minlength=len(levels)).tolist()
-            used = {level: n for level, n in zip(_level_names(levels), counts, strict=True) if n}
+            used = {level: n for level, n in zip(levels, counts, strict=True) if n}
             return cls(kind, *size, levels=used)
         mean = float(known.mean()) if len(known) else 0.0
         return cls(kind, *size, mean, float(np.square(known - mean).sum()))
@@ -611,13 +763,6 @@ class ColumnSums:
             self.squares + other.squares + self.known * share * away**2,
             dict(Counter(self.levels) + Counter(other.levels)),
         )
-
-
-def _level_names(levels: "pd.Index[Any]") -> list[Level]:
-    """Levels as values that can be stored; intervals, dates and booleans as text, as Dask does."""
-    return [
-        x if isinstance(x, Level) and not isinstance(x, bool) else str(x) for x in levels.tolist()
-    ]
 
 
 class _NumberEncoding:
@@ -672,7 +817,7 @@ class _LevelEncoding:
     def __call__(self, values: Array, levels: "pd.Index[Any] | None") -> Array:
         if not self.suffixes:
             return np.empty((len(values), 0))
-        known = [] if levels is None else _level_names(levels)
+        known = [] if levels is None else levels.tolist()
         # The last row is for missing values.
         lookup = np.zeros((len(known) + 1, len(self.suffixes)))
         for code, level in enumerate(known):

@@ -262,7 +262,7 @@ def test_all_forms_of_an_absent_view_agree(many_parts, store, tmp_path, on_disk,
     [
         (("view_1", (2345, 6)), np.nan, "view 1 contains NaN at row 2345, column 6"),
         (("view_1", (2345, 6)), np.inf, "view 1 contains infinity at row 2345, column 6"),
-        (("", 2222), np.nan, "Sample 2222 has no view at all"),
+        (("", 2222), np.nan, "2222 has no view"),
     ],
 )
 @pytest.mark.parametrize("scaling", ["zscore-unit", "none"])

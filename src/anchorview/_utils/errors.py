@@ -1,5 +1,7 @@
 """Errors of files and of missing packages, whose messages say what to do."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +20,16 @@ class OutputFileError(OSError):
 
 class ClusterLostError(ConnectionError):
     """A Dask cluster that no longer computes; the message says why and what to do."""
+
+
+@contextmanager
+def errors_of(subject: str) -> Iterator[None]:
+    """Have the messages of errors begin with what they are about, such as a view."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{subject}: {error}") from error
 
 
 def optional_import(name: str, files: str, extra: str) -> Any:

@@ -39,7 +39,9 @@ from anchorview.estimators.representation import result_html, result_lines, tabl
 from anchorview.sources.open_source import open_source
 from anchorview.sources.part_source import PartSource, require_fittable
 from anchorview.views.anndata_matrices import ViewSelection
+from anchorview.views.column_division import plain_selection
 from anchorview.views.container import MultiViewData, ViewsLike, container_of_views
+from anchorview.views.fitted_columns import NUMBERS
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import Join, parse, selection_like_fit
 from anchorview.views.row_source import RowSource
@@ -203,7 +205,7 @@ class EmbeddingClusterer(
     memory_limit: float | str | None
     n_samples_fit_: int
     _prepared: Preparation | None
-    view_selection_: dict[str, str] | None
+    view_selection_: dict[str, str | tuple[str, ...]] | None
     _join: Join | None
 
     def _open(
@@ -223,7 +225,7 @@ class EmbeddingClusterer(
         source = open_source(
             X, self.memory_limit, selection=views, join=join, write_results=out is not None
         )
-        self.view_selection_ = None if views is None else dict(views)
+        self.view_selection_ = None if views is None else plain_selection(views)
         self._join = join
         if isinstance(source, PartSource) and not self._works_in_parts(source, out):
             source = source.read()
@@ -341,6 +343,7 @@ class EmbeddingClusterer(
             self.view_names_in_,
             self.n_features_per_view_,
             self.feature_names_per_view_,
+            (NUMBERS,) * self.n_views_in_ if self._prepared is None else self._prepared.columns,
             self._prepared is not None,
         )
 

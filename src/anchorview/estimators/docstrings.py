@@ -55,13 +55,15 @@ X : list, tuple or dict of views, a single view, MuData or MultiViewData
     all NaN, or its id is missing in the DataFrame.
 y : ignored
     Not used, present for API consistency by convention.
-views : dict of str to str, default=None
+views : dict of str to str, list of str or Ellipsis, default=None
+    For a single table: the columns of each view, by view name, as in ``{"price": ["p1", "p2"],
+    "text": "title", "rest": ...}``. Ellipsis, or ``"..."``, is all columns that no view names.
     For AnnData and MuData objects and dicts or lists of AnnData objects: the matrix to
     use for each view, by view name; other views are not used. A matrix is ``"X"``,
     ``"layer:NAME"`` or ``"obsm:NAME"``; ``X`` or a layer can be followed by a boolean
     column of ``var`` that selects features, as in ``"X:highly_variable"``. Names are those
     of modalities or of the given views; for a single AnnData object, any names can be
-    used. `predict` and `transform` select the same matrices. If None, ``X`` of all.
+    used. `predict` and `transform` select the same. If None, ``X`` of all.
 join : {"outer", "inner"} or None, default=None
     Samples of views that are aligned by id: all, of which some lack views (``"outer"``), or
     only those that have all views. None is ``"outer"`` with a warning if views share fewer

@@ -4,6 +4,7 @@ Transformers are those of :mod:`anchorview.preprocessing`, by name, or any other
 form. A table with categories, or with missing cells, has one by default.
 """
 
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -16,8 +17,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from anchorview._utils.errors import errors_of
 from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.preprocessing import (
+    ENCODERS,
     CellImputer,
     CenteredLogRatio,
     CountTransformer,
@@ -25,10 +28,12 @@ from anchorview.preprocessing import (
     PeakTfidf,
     TableEncoder,
     ViewTransformer,
+    WordTfidf,
 )
 from anchorview.sources.part_source import PartSource
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
+from anchorview.views.fitted_columns import NUMBERS, FittedColumns
 from anchorview.views.matrix_checks import cell
 from anchorview.views.row_source import RowSource, working_precision
 from anchorview.views.table_columns import TableView
@@ -40,12 +45,16 @@ STEPS: dict[str, ViewTransformer] = {
     "impute-mean": CellImputer("mean"),
     "impute-median": CellImputer("median"),
     "table": TableEncoder(),
+    "words": WordTfidf(),
 }
 """Transformers by the names that `preprocess` takes."""
 
 Step: TypeAlias = "str | Any | None"
 """A name of `STEPS`, or a transformer."""
 Preprocess: TypeAlias = "Step | Mapping[str, Step]"
+
+TEXTS_EXAMINED = 1000
+"""Number of rows that show whether a column is one of texts."""
 
 FIT_ROWS = 100
 """Number of rows that show what a transformer returns."""
@@ -93,8 +102,27 @@ def steps_by_view(preprocess: Preprocess, source: RowSource) -> list[Any]:
         steps = [_transformer(preprocess, "preprocess") for _ in names]
     for p in source.table_views:
         if steps[p] is None:
-            steps[p] = CellImputer() if p in source.numeric_tables else TableEncoder()
+            steps[p] = _default_step(source, p)
     return steps
+
+
+def _default_step(source: RowSource, p: int) -> ViewTransformer:
+    """Transformer of a table that was given none."""
+    if p in source.numeric_tables:
+        return CellImputer()
+    if p not in source.text_views:
+        return TableEncoder()
+    first = source.first_rows(TEXTS_EXAMINED)
+    texts = first.views[p][available_rows(first, p)].frame.iloc[:, 0].astype(str)
+    if 2 * texts.nunique() < len(texts) or 2 * texts.str.contains(r"\s").sum() < len(texts):
+        return TableEncoder()
+    warnings.warn(
+        f"{source.describe_view(p)} holds texts: its features are their words (TF-IDF). Pass "
+        f"preprocess={{{source.names[p]!r}: 'words'}} to say so, or another transformer.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return WordTfidf()
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +147,15 @@ class Preparation:
                 views[p] = views[p].values()
         return container_with_views(data, tuple(views), self.feature_names)
 
+    @property
+    def columns(self) -> tuple[FittedColumns | None, ...]:
+        """Types of the columns that the transformers take; None if a foreign one takes any."""
+        return tuple(map(_columns_of, self.steps))
+
     def encode_tables(self, data: MultiViewData) -> MultiViewData:
         """Samples with numbers in place of tables with categories, and all else as it is."""
         views = [
-            self._transformed(data, p, step) if isinstance(step, TableEncoder) else data.views[p]
+            self._transformed(data, p, step) if isinstance(step, ENCODERS) else data.views[p]
             for p, step in enumerate(self.steps)
         ]
         return container_with_views(data, tuple(views), self.feature_names, nan_cells=True)
@@ -134,6 +167,14 @@ class Preparation:
         place = np.full(len(data), -1)
         place[rows] = np.arange(len(rows))
         return cast(Matrix, reindex_rows(transformed(data, p, step, rows), place))
+
+
+def _columns_of(step: Any) -> FittedColumns | None:
+    if isinstance(step, TableEncoder):
+        return step.fitted_columns
+    if isinstance(step, WordTfidf):
+        return None
+    return NUMBERS if step is None or isinstance(step, ViewTransformer) else None
 
 
 def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | None:
@@ -153,8 +194,9 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
     widths, names = list(source.n_features_per_view), list(source.feature_names)
     dtypes = [source.dtype]
     for p, step in enumerate(fitted):
-        if isinstance(step, TableEncoder):
-            encoded = _with_view(source, p, step.get_feature_names_out)
+        if isinstance(step, ENCODERS):
+            with errors_of(source.describe_view(p)):
+                encoded = step.get_feature_names_out()
             names[p], widths[p] = encoded, len(encoded)
             dtypes.append(np.dtype(step.dtype))
         elif step is not None and not isinstance(step, ViewTransformer):
@@ -191,7 +233,8 @@ def _fitted_to(data: MultiViewData, p: int, step: Any) -> Any:
     if not len(rows):
         raise ValueError(data.problem("missing", p))
     _require_counts(data, p, step)
-    return _with_view(data, p, lambda: step.fit(_input(data, p, step, rows)))
+    with errors_of(data.describe_view(p)):
+        return step.fit(_input(data, p, step, rows))
 
 
 def _fitted_in_parts(
@@ -231,8 +274,8 @@ def _fitted_in_parts(
                 rows = available_rows(part, p)
                 if len(rows):
                     seen.add(p)
-                    add_rows = partial(fitted[p].partial_fit, _input(part, p, fitted[p], rows))
-                    _with_view(part, p, add_rows)
+                    with errors_of(part.describe_view(p)):
+                        fitted[p].partial_fit(_input(part, p, fitted[p], rows))
 
         source.for_each_part(add, "preprocessing")
         for p in others:
@@ -260,18 +303,29 @@ def _input(data: MultiViewData, p: int, step: Any, rows: Any) -> Any:
     """Rows of a view in the form in which a transformer takes them."""
     view, names = data.views[p], data.feature_names[p]
     view = view if len(rows) == len(data) else view[rows]
-    takes_matrix = isinstance(step, ViewTransformer) and not isinstance(step, TableEncoder)
+    takes_matrix = isinstance(step, ViewTransformer) and not isinstance(step, ENCODERS)
     if isinstance(view, TableView):
-        return view.values() if takes_matrix else view.frame
-    if takes_matrix or names is None or not isinstance(view, np.ndarray):
+        takes_texts = view.shape[1] == 1 and not _takes_tables(step)
+        frame = view.frame.copy(deep=False)
+        return view.values() if takes_matrix else frame.iloc[:, 0] if takes_texts else frame
+    if takes_matrix:
         return view
-    return pd.DataFrame(view, columns=names, copy=False)
+    # Transformers of other packages may write into it.
+    view = view.copy() if sparse.issparse(view) else np.array(view)
+    return view if names is None or sparse.issparse(view) else pd.DataFrame(view, columns=names)
+
+
+def _takes_tables(step: Any) -> bool:
+    """Whether a transformer, or the first of a pipeline, takes tables, not a sequence of texts."""
+    first = step.steps[0][1] if hasattr(step, "steps") else step
+    return bool(get_tags(first).input_tags.two_d_array)
 
 
 def transformed(data: MultiViewData, p: int, step: Any, rows: Any) -> Matrix:
     """Rows of a view as a transformer returns them: an array or CSR matrix of numbers."""
     _require_counts(data, p, step)
-    result = _with_view(data, p, lambda: step.transform(_input(data, p, step, rows)))
+    with errors_of(data.describe_view(p)):
+        result = step.transform(_input(data, p, step, rows))
     result = sparse.csr_array(result) if sparse.issparse(result) else np.asarray(result)
     if result.ndim != 2 or result.shape[0] != len(rows) or result.dtype.kind not in "buif":
         raise ValueError(
@@ -280,15 +334,6 @@ def transformed(data: MultiViewData, p: int, step: Any, rows: Any) -> Matrix:
             "of numbers per sample."
         )
     return result
-
-
-def _with_view(data: RowSource, p: int, function: Any) -> Any:
-    """Result of a function; errors name the view."""
-    try:
-        return function()
-    except (ValueError, TypeError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{data.describe_view(p)}: {error}") from error
 
 
 def _require_counts(data: MultiViewData, p: int, step: Any) -> None:

@@ -21,8 +21,8 @@ GRAMMAR = (
     "layer, as in 'X:highly_variable' or 'layer:NAME:highly_variable'"
 )
 
-ViewSelection = Mapping[str, str]
-"""By name of a view, the matrix that it is."""
+ViewSelection = Mapping[str, Any]
+"""By name of a view, the matrix that it is (a text), or the columns of a table that it has."""
 
 AnnotatedData: TypeAlias = Any
 """A MuData or AnnData object."""

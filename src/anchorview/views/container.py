@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy import sparse
 
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames, Matrix
-from anchorview.views.anndata_matrices import AnnotatedData
+from anchorview.views.anndata_matrices import AnnotatedData, ViewSelection
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import NamedViews, ViewLike, parse
 from anchorview.views.low_rank_sum import LowRankSum
@@ -22,6 +22,7 @@ from anchorview.views.matrix_checks import (
     finite_rows,
     read_whole,
     require_a_view,
+    sample_at,
 )
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
 from anchorview.views.sample_design import sample_design, stacked_design
@@ -72,6 +73,8 @@ class MultiViewData(RowSource):
     available : array (n, n_views) of bool, optional
         Which views each sample has, in addition to what `X` itself says. Values of `X` for a view
         that the sample does not have are ignored.
+    views : dict, optional
+        As for :meth:`anchorview.DALMC.fit`: matrices of AnnData objects, or columns of one table.
     batch, covariates : optional
         Batch and covariates of each sample, as for :meth:`anchorview.DALMC.fit`. They stay with the
         samples, so that functions that take views only, such as those of
@@ -119,18 +122,19 @@ class MultiViewData(RowSource):
         X: "ViewsLike",
         *,
         available: ArrayLike | None = None,
+        views: ViewSelection | None = None,
         batch: Any = None,
         covariates: Any = None,
     ) -> None:
         if isinstance(X, MultiViewData):
-            if available is not None:
+            if available is not None or views is not None:
                 raise ValueError(
-                    "available= cannot be given with MultiViewData, which knows it; give the views."
+                    "available= and views= cannot be given with MultiViewData, which knows them."
                 )
             self._set(X.contents)
             self.design = X.design
         else:
-            self._set(_checked(parse(X, join=None), available)[0])
+            self._set(_checked(parse(X, views, join=None), available)[0])
         self.design = sample_design(
             batch, covariates, X, len(self), lambda: self.sample_ids, self.design
         )
@@ -244,17 +248,28 @@ class MultiViewData(RowSource):
         n = len(self)
         views: list[Matrix] = []
         available = np.zeros((n, len(fitted.names)), bool)
+        sample = partial(sample_at, ids=self.sample_ids, first_row=self.first_row)
         for p, position in enumerate(fitted.positions_in(self)):
             if position is not None and (has := self._has(position)).any():
-                view = self.views[position]
-                order = fitted.column_order(p, view.shape[1], self.feature_names[position])
-                views.append(view if order is None else view[:, order])
+                view, names = self.views[position], self.feature_names[position]
+                order = fitted.column_order(p, view.shape[1], names)
+                if order is not None:
+                    view, names = view[:, order], fitted.feature_names[p]
+                columns = fitted.columns[p] if fitted.columns else None
+                if columns is not None:
+                    view = columns.converted(view, names, describe_view(p, fitted.names[p]), sample)
+                    has = has & view.has_values() if isinstance(view, TableView) else has
+                views.append(view)
                 available[:, p] = has
             else:
                 views.append(sparse.csr_array((n, fitted.widths[p]), dtype=np.float32))
         require_a_view(available, self.sample_ids)
-        names, features = fitted.names, fitted.feature_names
-        data = self._replaced(views=views, available=available, names=names, feature_names=features)
+        data = self._replaced(
+            views=views,
+            available=available,
+            names=fitted.names,
+            feature_names=fitted.feature_names,
+        )
         return data if fitted.imputes else without_nan(data)
 
     def _has(self, p: int) -> Array:

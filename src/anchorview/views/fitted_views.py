@@ -8,6 +8,7 @@ import pandas as pd
 
 from anchorview._utils.text import describe_view, listed
 from anchorview._utils.typing import FeatureNames
+from anchorview.views.fitted_columns import FittedColumns
 from anchorview.views.row_source import RowSource
 
 
@@ -20,6 +21,8 @@ class FittedViews:
     names: tuple[str, ...]
     widths: tuple[int, ...]
     feature_names: tuple[FeatureNames | None, ...]
+    columns: tuple[FittedColumns | None, ...] = ()
+    """Types of the columns of each view, if new columns are to become these."""
     imputes: bool = True
     """Whether single values may be NaN, as a step of the estimator imputes them."""
 

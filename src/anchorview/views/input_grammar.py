@@ -36,12 +36,17 @@ from anchorview.views.anndata_matrices import (
     require_mudata,
     rows_in_modality,
 )
+from anchorview.views.column_division import columns_by_view, plain_selection
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import RowSource
+from anchorview.views.stored_anndata import select_stored
 from anchorview.views.stored_view import StoredView, View, ViewFile
-from anchorview.views.table_columns import named_columns
+from anchorview.views.table_columns import TableView, named_columns
 
 Join = Literal["outer", "inner"]
+
+TEXTS_EXAMINED = 100
+"""Number of elements of a vector that show whether it holds texts."""
 
 
 class DaskCollection(Protocol):
@@ -113,8 +118,10 @@ def parse(
         raise ValueError(f"join must be 'outer' or 'inner'; got {join!r}.")
     if isinstance(X, NamedViews):
         return X
-    if selection is not None:
+    if selection is not None and (is_mudata(X) or _beside_anndata(X)):
         views = _selected_views(X, parse_selection(selection))
+    elif selection is not None:
+        views = _divided(X, selection)
     elif join == "inner" and isinstance(X, RowSource):
         raise TypeError(
             f"join='inner' does not apply to {type(X).__name__}: its samples are aligned "
@@ -136,6 +143,44 @@ def parse(
     return views if views.in_dask else views.aligned()
 
 
+def _divided(X: Any, selection: ViewSelection) -> NamedViews:
+    """Columns of a single table as several views."""
+    given = None if isinstance(X, Mapping | list | tuple) else _with_columns(_named_views(X))
+    names = None if given is None or len(given.views) != 1 else given.feature_names[0]
+    if given is None or names is None:
+        raise TypeError(
+            "views= selects matrices of AnnData or MuData objects, or of a dict or list of "
+            "AnnData objects, or divides the columns of a single table; got "
+            f"{type(X).__name__}. Give files of several views to anchorview.open_views with views=."
+        )
+    columns = columns_by_view(names.tolist(), plain_selection(selection))
+    available = given.available
+    return replace(
+        given,
+        names=tuple(columns),
+        named=True,
+        views=[_columns_of(given.views[0], positions) for positions in columns.values()],
+        available=None if available is None else np.repeat(available, len(columns), axis=1),
+        feature_names=tuple(names[positions] for positions in columns.values()),
+    )
+
+
+def _columns_of(view: Any, positions: list[int]) -> Any:
+    if isinstance(view, StoredView):
+        return select_stored(view, columns=np.array(positions))
+    return view.iloc[:, positions] if hasattr(view, "iloc") else view[:, positions]
+
+
+def _as_table(view: Any) -> Any:
+    """A Series as a frame, a vector of texts as a table with one column, and all else as it is."""
+    if isinstance(view, pd.Series):
+        return view.to_frame()
+    is_vector = isinstance(view, list | tuple) or (isinstance(view, np.ndarray) and view.ndim == 1)
+    if is_vector and any(isinstance(text, str) for text in view[:TEXTS_EXAMINED]):
+        return TableView(pd.DataFrame({0: view}, dtype=object), "a vector of texts")
+    return view
+
+
 def _named_views(X: Any) -> NamedViews:
     # Sparse comes first, as a dok_array is a Mapping.
     if sparse.issparse(X):
@@ -146,7 +191,7 @@ def _named_views(X: Any) -> NamedViews:
         names = tuple(str(name) for name in X)
         if len(set(names)) < len(names):
             raise ValueError(f"Two views have the same name among {list(names)}.")
-        return _with_anndata(NamedViews(names, True, list(X.values())))
+        return _with_anndata(NamedViews(names, True, list(map(_as_table, X.values()))))
     if isinstance(X, list | tuple):
         return _with_anndata(_numbered_views([X] if all(map(_is_row, X)) else X))
     if isinstance(X, ViewFile):
@@ -166,7 +211,8 @@ def _named_views(X: Any) -> NamedViews:
 
 
 def _numbered_views(views: Sequence[Any]) -> NamedViews:
-    return NamedViews(tuple(f"view_{p}" for p in range(len(views))), False, list(views))
+    names = tuple(f"view_{p}" for p in range(len(views)))
+    return NamedViews(names, False, list(map(_as_table, views)))
 
 
 def _is_row(item: Any) -> bool:
@@ -288,13 +334,18 @@ def _with_common_samples(given: NamedViews) -> NamedViews:
 
 
 def selection_like_fit(X: Any, fitted: ViewSelection | None) -> ViewSelection | None:
-    """Matrices to select from new samples, of those that were selected for a fit.
+    """What to select from new samples, of what was selected for a fit.
 
-    Only AnnData and MuData objects have several matrices; a modality may be left out.
+    Only AnnData and MuData objects have several matrices; a modality may be left out. A single
+    table is divided as that of the fit.
     """
     if fitted is None or is_anndata(X):
         return fitted
-    names = modalities_of(X) if is_mudata(X) else _beside_anndata(X)
+    names: Any = modalities_of(X) if is_mudata(X) else _beside_anndata(X)
+    if not names and hasattr(X, "columns"):
+        return fitted
+    if isinstance(X, ViewFile) and len(X.views) == 1 and set(X.views).isdisjoint(fitted):
+        return fitted
     return {name: matrix for name, matrix in fitted.items() if name in names} or None
 
 
@@ -311,12 +362,6 @@ def _selected_views(X: Any, choices: dict[str, MatrixChoice]) -> NamedViews:
     if is_mudata(X):
         return _views_of_mudata(X, choices)
     given = _beside_anndata(X)
-    if not given:
-        raise TypeError(
-            "views= selects matrices of AnnData or MuData objects, or of a dict or list of "
-            f"AnnData objects; got {type(X).__name__}. Give files to anchorview.open_views with "
-            "views=, and other data without."
-        )
     named = isinstance(X, Mapping)
     unknown = [name for name in choices if name not in given]
     if unknown:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from anchorview._utils.errors import errors_of
 from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
 from anchorview._utils.text import capitalized, describe_view, quoted
@@ -51,7 +52,8 @@ def as_matrix(view: Any, description: str) -> Matrix:
     if matrix.dtype.kind == "f" and matrix.dtype.itemsize > 8:
         matrix = matrix.astype(np.float64)
     if matrix.dtype.kind == "O":
-        matrix = object_values(matrix, description, getattr(view, "columns", None))
+        with errors_of(description):
+            matrix = object_values(matrix, getattr(view, "columns", None))
     if matrix.dtype.kind == "c":
         raise ValueError(f"{description} is complex. Complex data not supported.")
     if matrix.dtype.kind not in "buif":

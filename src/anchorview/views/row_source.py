@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -81,6 +81,8 @@ class RowSource(ABC):
     """Positions of views that are tables; a transformer makes numbers of them."""
     numeric_tables: tuple[int, ...] = ()
     """Positions of tables that have numbers only, with missing cells."""
+    text_views: tuple[int, ...] = ()
+    """Positions of tables that are one column of texts."""
     hints_at_counts: bool = False
     """Whether a warning names views of raw counts, since none are preprocessed."""
 
@@ -94,6 +96,7 @@ class RowSource(ABC):
         tables = {p: m.kinds for p, m in enumerate(matrices) if getattr(m, "kinds", ())}
         self.table_views = tuple(tables)
         self.numeric_tables = tuple(p for p, kinds in tables.items() if set(kinds) <= NUMERIC)
+        self.text_views = tuple(p for p, kinds in tables.items() if tuple(kinds) == ("text",))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -136,6 +139,10 @@ class RowSource(ABC):
     def prepared(self: Any, function: "PartFunction[MultiViewData]") -> "RowSource":
         """Source of the same samples, in which every part is replaced by a function of it."""
         return function(self)
+
+    def first_rows(self, count: int) -> "MultiViewData":
+        """Some of the first samples in which each view occurs, if it does."""
+        return cast("MultiViewData", self)
 
     @abstractmethod
     def matched_to(self, fitted: "FittedViews") -> "RowSource":

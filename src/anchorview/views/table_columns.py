@@ -16,6 +16,7 @@ import pandas as pd
 from narwhals.exceptions import DuplicateError
 from pandas.api.types import union_categoricals
 
+from anchorview._utils.errors import errors_of
 from anchorview._utils.text import one_line, quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.stored_view import StoredView
@@ -37,6 +38,9 @@ CATEGORICAL = {"boolean": "category", "text": "category"}
 
 MIN_ROWS = 10
 """Minimum number of rows in which distinct integers are no coincidence."""
+
+EXACT = 2**53
+"""Largest integer up to which floating-point numbers hold all integers."""
 
 ID_RANGE = 2
 """Distinct integers are taken for ids if their range is below this multiple of their number;
@@ -85,9 +89,8 @@ class TableView:
 
     def __init__(self, frame: pd.DataFrame, view: str, kinds: tuple[str, ...] = ()) -> None:
         self.frame, self._view = frame, view
-        self.kinds = kinds or tuple(
-            _column_kind(frame.iloc[:, j], view) for j in range(frame.shape[1])
-        )
+        with errors_of(view):
+            self.kinds = kinds or tuple(column_kind(column) for _, column in frame.items())
         """What each column is: number, boolean, category, text or date."""
         self.shape = frame.shape
         self.is_numeric = set(self.kinds) <= NUMERIC
@@ -174,7 +177,7 @@ def concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(frames)
 
 
-def _column_kind(column: "pd.Series[Any]", view: str) -> str:
+def column_kind(column: "pd.Series[Any]") -> str:
     """What a column is: number, boolean, category, text or date; raises if it is none of these."""
     dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
@@ -184,27 +187,49 @@ def _column_kind(column: "pd.Series[Any]", view: str) -> str:
     if pd.api.types.is_bool_dtype(dtype):
         return "boolean"
     if pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c":
+        require_exact(column)
         return "number"
     if not pd.api.types.is_object_dtype(dtype):
         # Of pandas or Arrow.
         if pd.api.types.is_string_dtype(dtype):
             return "text"
         raise ValueError(
-            f"{view}: column {column.name!r} is of type {dtype}, which is neither a number, a "
-            "category, a text nor a date. Convert or drop it."
+            f"column {column.name!r} is of type {dtype}, which is neither a number, a category, a "
+            "text nor a date. Convert or drop it."
         )
     known = column[column.notna().to_numpy()]
     for kind, types in OBJECTS.items():
         if len(known) and all(isinstance(value, types) for value in known):
             return kind
-    object_values(known.to_numpy()[:, None], view, [column.name])
+    object_values(known.to_numpy()[:, None], [column.name])
+    require_exact(known)
     return "number"
+
+
+def require_exact(column: "pd.Series[Any]") -> None:
+    """Raise if integers are so large that different ones become the same floating-point number."""
+    known = column.dropna()
+    if pd.api.types.infer_dtype(known) != "integer":
+        return
+    largest = max(int(known.max()), -int(known.min()))
+    if largest > EXACT and known.astype(np.float64).nunique() < known.nunique():
+        raise ValueError(
+            f"column {quoted(column.name)} holds integers such as {largest}, which differ in "
+            "digits that floating-point numbers do not have. Drop the column if these are ids, "
+            "make it a category, or subtract a constant."
+        )
+
+
+def level_texts(levels: Iterable[Any]) -> list[str]:
+    """Levels as texts, by which they are compared: 1, 1.0 and "1" are the same level."""
+    values = levels.tolist() if hasattr(levels, "tolist") else levels
+    return [str(int(x)) if isinstance(x, float) and x.is_integer() else str(x) for x in values]
 
 
 def coded_column(column: "pd.Series[Any]", kind: str) -> "tuple[Array, pd.Index[Any] | None]":
     """Numbers of a column, NaN where it is missing: days of dates, codes of categories and texts.
 
-    Returns these and the levels of categories.
+    Returns these and the levels of categories, as texts.
     """
     if kind == "number":
         return _numbers(column), None
@@ -213,10 +238,11 @@ def coded_column(column: "pd.Series[Any]", kind: str) -> "tuple[Array, pd.Index[
         epoch = pd.Timestamp(0, tz=getattr(column.dtype, "tz", None))
         return ((column - epoch) / pd.Timedelta(days=1)).to_numpy(np.float64, na_value=np.nan), None
     if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, levels = column.cat.codes.to_numpy(), column.cat.categories
+        codes, values = column.cat.codes.to_numpy(), column.cat.categories
     else:
-        codes, levels = pd.factorize(column, sort=True)
-    return np.where(codes < 0, np.nan, codes), pd.Index(levels)
+        codes, values = pd.factorize(column, sort=True)
+    positions, levels = pd.factorize(np.array(level_texts(values), dtype=object))
+    return np.where(codes < 0, np.nan, np.append(positions, 0)[codes]), pd.Index(levels)
 
 
 def _numbers(column: "pd.Series[Any]") -> Array:
@@ -225,7 +251,7 @@ def _numbers(column: "pd.Series[Any]") -> Array:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def object_values(matrix: Array, view: str, columns: Any) -> Array:
+def object_values(matrix: Array, columns: Any) -> Array:
     """Numbers in an array of Python objects.
 
     Raises at the first that is none; a text, which may be a code such as '02139', never is.
@@ -247,7 +273,7 @@ def object_values(matrix: Array, view: str, columns: Any) -> Array:
             text = "the text " if isinstance(value, str) else ""
             # scikit-learn's checks look for the reason, "argument must be ...".
             raise type(error)(
-                f"{view}: {place} holds {text}{quoted(value)}, which is not a number. Convert the "
+                f"{place} holds {text}{quoted(value)}, which is not a number. Convert the "
                 "column if it holds numbers (astype(float) in pandas), or encode or drop it "
                 f"({one_line(error)})."
             ) from error
@@ -275,21 +301,14 @@ def named_columns(
         table = nw.from_native(view, eager_only=True, pass_through=True)
         if not isinstance(table, nw.DataFrame):
             return view, names
-        schema = table.schema
+        frame = pandas_frame(table)
     except DuplicateError as error:
         raise ValueError(
             f"{description}: columns must have different names: {one_line(error)}."
         ) from error
-    names = np.array(table.columns, dtype=object)
-    if not all(dtype.is_numeric() or dtype == nw.Boolean for dtype in schema.values()):
-        _warn([], table.columns, description)
-        return TableView(pandas_frame(view), description), names
-    values = table.to_numpy()
-    if values.dtype.kind == "O":
-        values = table.select(nw.all().cast(nw.Float64)).to_numpy()
-    first = [pd.Series(values[:, 0], name=name) for name in table.columns[:1]]
-    _warn(first, table.columns, description, "table.to_pandas().set_index(...)")
-    return values, names
+    first = [frame.iloc[:, 0]] if frame.shape[1] else []
+    _warn(first, frame.columns, description, "table.to_pandas().set_index(...)")
+    return frame_values(frame, description), np.array(frame.columns, dtype=object)
 
 
 def pandas_frame(table: Any) -> pd.DataFrame:
@@ -302,7 +321,10 @@ def pandas_frame(table: Any) -> pd.DataFrame:
 
 def _pandas_column(column: Any) -> "pd.Series[Any]":
     """Column of another library's table in pandas, without its optional dependencies."""
-    if column.dtype.is_numeric() or isinstance(column.dtype, nw.Datetime):
+    is_number = column.dtype.is_numeric() or column.dtype == nw.Boolean
+    if is_number and not column.is_null().any():
+        return pd.Series(column.to_numpy())
+    if isinstance(column.dtype, nw.Datetime):
         return pd.Series(column.to_list(), dtype=None)
     values = pd.Series(column.to_list(), dtype=object)
     if isinstance(column.dtype, nw.Date):

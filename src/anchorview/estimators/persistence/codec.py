@@ -191,6 +191,8 @@ def decode(tree: Tree, annotation: Any, path: str) -> Any:
         if tree is None and NoneType in args:
             return None
         options = [arg for arg in args if arg is not NoneType]
+        if isinstance(tree, list):
+            options = [arg for arg in options if get_origin(arg) in (list, tuple)] or options
         require(len(options) == 1 or type(tree) in options, f"{path!r} is not of type {annotation}")
         return tree if len(options) > 1 else decode(tree, options[0], path)
     if annotation is ExtendedArray:

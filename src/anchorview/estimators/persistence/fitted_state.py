@@ -43,7 +43,7 @@ class FittedState:
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
     _prepared: StoredPreparation | None
-    view_selection_: dict[str, str] | None
+    view_selection_: dict[str, str | tuple[str, ...]] | None
     _join: str | None
     n_samples_fit_: int
     sample_ids_: AnyIndex | None

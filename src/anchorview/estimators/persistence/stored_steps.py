@@ -1,5 +1,6 @@
 """Fitted transformers in model files: those of anchorview as arrays, others by skops."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.persistence.codec import require
 from anchorview.estimators.preparation import STEPS, Preparation
-from anchorview.preprocessing import ColumnSums, LogNormalizer, ViewTransformer
+from anchorview.preprocessing import ColumnSums, LogNormalizer, ViewTransformer, WordTfidf
 
 CLASSES: dict[str, type[ViewTransformer]] = {type(s).__name__: type(s) for s in STEPS.values()}
 FOREIGN = "skops"
@@ -37,6 +38,8 @@ class StoredStep:
     columns: tuple[str, ...] = ()
     sums: tuple[ColumnSums, ...] = ()
     """Columns of a table."""
+    words: dict[str, int] = field(default_factory=dict)
+    """Number of texts that have a word."""
     content: npt.NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
     """Bytes that skops has written."""
 
@@ -60,6 +63,7 @@ class StoredStep:
             },
             columns=vars(step).get("columns_", ()),
             sums=vars(step).get("_columns", ()),
+            words=step.frequencies_ if isinstance(step, WordTfidf) else {},
         )
 
     def restored(self, trusted: tuple[str, ...] | None = ()) -> Any:
@@ -84,6 +88,8 @@ class StoredStep:
         if self.columns:
             require(len(self.columns) == len(self.sums), "columns have no sums")
             step.__dict__.update(columns_=self.columns, _columns=self.sums)
+        if isinstance(step, WordTfidf):
+            step._texts_with = Counter(self.words)
         return step
 
 

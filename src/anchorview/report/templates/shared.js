@@ -2,8 +2,10 @@
 // What several scripts of the page need.
 const anchorview = {
   async unpacked(element) {
-    const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
+    const letters = atob(element.textContent);
     element.remove();
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return JSON.parse(await new Response(stream).text());
   },
@@ -17,9 +19,10 @@ const anchorview = {
   },
 
   // Elements are made with text only, never with HTML, so that names cannot inject any.
-  element(tag, text = "") {
+  element(tag, text = "", className = "") {
     const made = document.createElement(tag);
     made.textContent = text;
+    if (className) made.className = className;
     return made;
   },
 
