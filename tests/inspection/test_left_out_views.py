@@ -71,7 +71,7 @@ def test_numbers_equal_refits(kind):
 @pytest.mark.usefixtures("many_parts")
 @pytest.mark.parametrize("most", [N, N // 3])
 def test_files_and_dask_give_the_same(tmp_path, most, set_constants):
-    set_constants(getmodule(leave_one_view_out), MAX_SAMPLES=most)
+    set_constants(getmodule(leave_one_view_out), MAX_REFIT_SAMPLES=most)
     views = with_extra("other clusters", missing=0.2)
     model = DALMC(K, random_state=0).fit(views)
     expected = leave_one_view_out(model, views)

@@ -83,7 +83,7 @@ def test_clusters_that_stay_or_dissolve_are_counted_and_one_level_has_no_tree(mo
 
 
 def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
-    set_constants(model_sections, MAX_SPLITS=2, MAX_CHILDREN=1)
+    set_constants(model_sections, MAX_LISTED_SPLITS=2, MAX_CHILDREN=1)
     table = section_parts(model)[2].parts[0]
     assert len(table.frame) == 2
     assert "Only 2 of 3 are shown" in table.caption

@@ -40,26 +40,30 @@ def fitted():
 def test_results_are_written_or_replaced(fitted):
     data, model = fitted
     for cells in (data, *data.mod.values()):
-        cells.obs["anchorview_confidence"] = 0.5
+        cells.obs["dalmc_confidence"] = 0.5
     for _ in range(2):
         write_results(data, model)
     # The confidence of an earlier model does not belong to these clusters.
     for cells in (data, *data.mod.values()):
-        assert list(cells.obs.columns) == ["anchorview"]
-    clusters = data.obs["anchorview"]
+        assert list(cells.obs.columns) == ["dalmc"]
+    clusters = data.obs["dalmc"]
     assert list(clusters.cat.categories) == ["0", "1", "2"]
     np.testing.assert_array_equal(clusters.astype(int), model.labels_)
-    np.testing.assert_array_equal(data.obsm["X_anchorview"], model.embedding_)
-    results = data.uns["anchorview"]
+    np.testing.assert_array_equal(data.obsm["X_dalmc"], model.embedding_)
+    results = data.uns["dalmc"]
     assert results["view_names"] == ["view_0", "view_1", "view_2"]
     np.testing.assert_array_equal(results["view_weights"], model.views_["weight"])
     assert results["params"].keys() == model.get_params().keys()
     # Any clusterer has labels to write.
     kmeans = KMeans(4, n_init=1, random_state=0).fit(data["view_0"].X)
     write_results(data, kmeans)
-    np.testing.assert_array_equal(data.obs["anchorview"].astype(int), kmeans.labels_)
-    assert "X_anchorview" not in data.obsm
-    assert list(data.uns["anchorview"]) == ["params"]
+    np.testing.assert_array_equal(data.obs["kmeans"].astype(int), kmeans.labels_)
+    assert "X_kmeans" not in data.obsm
+    assert list(data.uns["kmeans"]) == ["params"]
+    # Nothing remains of earlier results under the same name.
+    write_results(data, kmeans, "dalmc")
+    assert "X_dalmc" not in data.obsm
+    assert list(data.uns["dalmc"]) == ["params"]
 
 
 class Model(BaseEstimator):
@@ -137,9 +141,9 @@ def test_results_are_matched_by_sample_id(fitted, tmp_path, form):
     write_results(shuffled, model)
     ids = pd.Index(np.asarray(model.sample_ids_))
     labels = pd.Series(np.asarray(model.labels_), ids)[shuffled.obs_names]
-    np.testing.assert_array_equal(shuffled.obs["anchorview"].astype(int), labels)
+    np.testing.assert_array_equal(shuffled.obs["dalmc"].astype(int), labels)
     rows = ids.get_indexer(shuffled.obs_names)
-    np.testing.assert_array_equal(shuffled.obsm["X_anchorview"], np.asarray(model.embedding_)[rows])
+    np.testing.assert_array_equal(shuffled.obsm["X_dalmc"], np.asarray(model.embedding_)[rows])
 
 
 def test_integer_ids_are_matched_by_the_names_of_the_cells():
@@ -151,7 +155,7 @@ def test_integer_ids_are_matched_by_the_names_of_the_cells():
     data = annotated(views["view_0"], [str(i) for i in range(40)], "g")
     write_results(data, model)
     expected = pd.Series(model.labels_, model.sample_ids_).sort_index()
-    np.testing.assert_array_equal(data.obs["anchorview"].astype(int), expected)
+    np.testing.assert_array_equal(data.obs["dalmc"].astype(int), expected)
 
 
 def test_results_that_cannot_be_matched_are_refused(fitted):

@@ -35,18 +35,18 @@ their cluster. Memberships themselves depend on the number of clusters."""
 PartFunction = Callable[[MultiViewData], MultiViewData]
 
 
-class Located(NamedTuple):
-    """Some samples of a part among the clusters."""
+class ClusterDistances(NamedTuple):
+    """Labels, confidence and distances to all clusters of some samples of a part."""
 
     rows: slice
-    """Their rows in the part."""
+    """Rows of the samples in the part."""
     labels: Array
     """Clusters, from 0."""
     second: Array
     """The second-best clusters."""
     confidence: Array
     second_confidence: Array
-    """Confidence if the second-best clusters were theirs."""
+    """Confidence that the samples would have in their second-best clusters."""
     squares: Array
     """Squared distances to the centers of all clusters; infinite for empty ones."""
 
@@ -78,7 +78,7 @@ class Explanation(ABC):
 
     @property
     def labels_new_samples(self) -> bool:
-        """Whether it can be applied to samples at all; an ablation has only `located_rows`."""
+        """Whether it can be applied to samples at all; an ablation has only `distances_of_rows`."""
         return True
 
     @abstractmethod
@@ -86,17 +86,17 @@ class Explanation(ABC):
         """Clusters of the samples of a part."""
 
     @abstractmethod
-    def located(self, part: MultiViewData) -> Iterator[Located]:
+    def distances(self, part: MultiViewData) -> Iterator[ClusterDistances]:
         """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
 
-    def located_rows(self, embedding: Array) -> Iterator[Located] | None:
+    def distances_of_rows(self, embedding: Array) -> Iterator[ClusterDistances] | None:
         """The same from rows of the model's `embedding_`; None if these do not determine it."""
         return None
 
     def memberships(self, part: MultiViewData) -> Array:
         """Memberships of samples in all clusters; rows sum to 1."""
         scale = max(self.scale, self.floor)
-        return np.vstack([soft_memberships(block.squares, scale) for block in self.located(part)])
+        return np.vstack([soft_memberships(block.squares, scale) for block in self.distances(part)])
 
     @abstractmethod
     def contributions(self) -> Callable[[MultiViewData], tuple[Array, Array]]:
@@ -146,12 +146,12 @@ class EmbeddingExplanation(Explanation):
         assert self.embedder is not None
         return self.assignment(self.embedder(data))
 
-    def located(self, part: MultiViewData) -> Iterator[Located]:
+    def distances(self, part: MultiViewData) -> Iterator[ClusterDistances]:
         """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
         assert self.embedder is not None
-        return self.located_rows(self.embedder(self.prepare(part)))
+        return self.distances_of_rows(self.embedder(self.prepare(part)))
 
-    def located_rows(self, embedding: Array) -> Iterator[Located]:
+    def distances_of_rows(self, embedding: Array) -> Iterator[ClusterDistances]:
         """The same from rows of the embedding."""
         # All at once, as `predict` does: rounding may decide between equally near centroids.
         labels = relabeled(self.relabeling, self.assignment(embedding))
@@ -159,7 +159,7 @@ class EmbeddingExplanation(Explanation):
             squares = self.assignment.squared_distances(embedding[rows])
             if self.relabeling is not None:
                 squares = self.relabeling.nearest(squares)
-            yield located_by_distance(rows, labels[rows], squares, max(self.scale, self.floor))
+            yield with_memberships(rows, labels[rows], squares, max(self.scale, self.floor))
 
     def certain_labels(
         self, embedding: Array, threshold: float | None = None, doubtful: int = -1
@@ -170,7 +170,7 @@ class EmbeddingExplanation(Explanation):
         the next cluster.
         """
         labels = np.empty(len(embedding), dtype=np.int32)
-        for block in self.located_rows(embedding):
+        for block in self.distances_of_rows(embedding):
             if threshold is None:
                 in_doubt = block.second_confidence > DOUBTFUL_SHARE * block.confidence
             else:
@@ -180,7 +180,7 @@ class EmbeddingExplanation(Explanation):
 
     def memberships(self, part: MultiViewData) -> Array:
         """Memberships of samples in all clusters; the largest is that of the label."""
-        blocks, scale = self.located(part), max(self.scale, self.floor)
+        blocks, scale = self.distances(part), max(self.scale, self.floor)
         members = ((soft_memberships(block.squares, scale), block.labels) for block in blocks)
         return np.vstack([with_largest_at(*block) for block in members])
 
@@ -284,14 +284,14 @@ def relabeled(relabeling: Relabeling | None, labels: Array) -> Array:
     return labels if relabeling is None else relabeling.clusters[labels]
 
 
-def located_by_distance(rows: slice, labels: Array, squares: Array, scale: float) -> Located:
+def with_memberships(rows: slice, labels: Array, squares: Array, scale: float) -> ClusterDistances:
     """Samples whose confidence is the membership in their cluster."""
     members = soft_memberships(squares, scale)
     second = second_best(squares, labels)
     confidence, second_confidence = np.take_along_axis(
         members, np.column_stack([labels, second]), axis=1
     ).T
-    return Located(rows, labels, second, confidence, second_confidence, squares)
+    return ClusterDistances(rows, labels, second, confidence, second_confidence, squares)
 
 
 def soft_memberships(squares: Array, scale: float) -> Array:
@@ -304,7 +304,7 @@ def soft_memberships(squares: Array, scale: float) -> Array:
 
 
 def with_largest_at(members: Array, labels: Array) -> Array:
-    """Memberships of which the largest is that of the label.
+    """Memberships, changed such that the largest one is that of the label.
 
     Two of them that are equal up to rounding may be in another order than the distances by which
     `predict` decided, which are computed in the precision of the data.

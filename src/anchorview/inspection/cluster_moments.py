@@ -26,7 +26,7 @@ LARGEST_DENSE_BLOCK = 16 * 2**20
 SPARSE_BLOCK = 2**20
 """Number of stored entries of a block of a sparse view, at least."""
 
-MAX_LEVELS = TableEncoder().max_levels
+MAX_TEXT_LEVELS = TableEncoder().max_levels
 """Texts with more different values than this are no categories."""
 
 
@@ -105,7 +105,7 @@ class ViewMoments(NamedTuple):
         width = self.numbers.counts.shape[1]
         names = list(map(str, range(width))) if given_names is None else list(given_names)
         n_levels = Counter(self.levels.index.get_level_values(0))
-        crowded = {j for j in self.texts if n_levels[j] > MAX_LEVELS}
+        crowded = {j for j in self.texts if n_levels[j] > MAX_TEXT_LEVELS}
         levels = self.levels[~self.levels.index.isin(crowded, level=0)]
         counts = levels.T.to_numpy(np.float64)
         known = levels.groupby(level=0).transform("sum").T.to_numpy(np.float64)
@@ -129,7 +129,7 @@ def _added_up(levels: Sequence[pd.DataFrame], texts: Collection[int]) -> pd.Data
         return levels[0]
     counts = pd.concat(levels).groupby(level=[0, 1]).sum()
     position = counts.groupby(level=0).cumcount().to_numpy()
-    return counts[(position <= MAX_LEVELS) | ~counts.index.isin(texts, level=0)]
+    return counts[(position <= MAX_TEXT_LEVELS) | ~counts.index.isin(texts, level=0)]
 
 
 def merge_views(a: Sequence[ViewMoments], b: Sequence[ViewMoments]) -> list[ViewMoments]:
@@ -152,7 +152,7 @@ def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Vi
                 continue
             known = ~np.isnan(codes) & has
             if kind == "text":
-                levels = levels[: MAX_LEVELS + 1]
+                levels = levels[: MAX_TEXT_LEVELS + 1]
                 known &= codes < len(levels)
             cells = codes[known].astype(np.intp) * n_clusters + labels[known]
             counts = _counts(cells, (len(levels), n_clusters))

@@ -24,7 +24,7 @@ from anchorview.views.container import ViewsLike
 MAX_EFFECT = 1e6
 """Effect of a feature that is constant inside and outside, with different values."""
 
-ROUNDING = 1e-9
+EFFECT_ROUNDING = 1e-9
 """Share by which effects differ that are equal but for rounding, as those of two levels."""
 
 
@@ -150,7 +150,7 @@ def marker_table(
     # Of two levels, that which is more frequent in the cluster comes first; NaN, of features that
     # cannot be compared, come last.
     effect = table["effect"]
-    size = np.abs(effect) * np.where(is_level & (effect < 0), 1 - ROUNDING, 1)
+    size = np.abs(effect) * np.where(is_level & (effect < 0), 1 - EFFECT_ROUNDING, 1)
     order = np.argsort(-size, axis=1, kind="stable")[:, :n_features]
     n_clusters, n_rows = order.shape
     texts = np.array(

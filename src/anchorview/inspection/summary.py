@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.utils import check_scalar
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.explanation import Explanation, Located
+from anchorview.estimators.explanation import ClusterDistances, Explanation
 from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
 from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source
 from anchorview.inspection.markers import leading_markers, marker_table, shares_text
@@ -112,7 +112,7 @@ class DistanceSums(NamedTuple):
     """Of (b - a) / max(a, b) with the distances a to the center of the cluster and b to each."""
 
     @classmethod
-    def of(cls, block: Located) -> "DistanceSums":
+    def of(cls, block: ClusterDistances) -> "DistanceSums":
         """Sums over the samples of a block."""
         k = block.squares.shape[1]
         members = np.equal.outer(np.arange(k), block.labels).astype(np.float64)
@@ -190,7 +190,7 @@ def _part_sums(
 ) -> _Sums:
     labels = np.empty(len(part), dtype=np.int32)
     distances, medoids = [], []
-    for block in explanation.located(part):
+    for block in explanation.distances(part):
         labels[block.rows] = block.labels
         distances.append(DistanceSums.of(block))
         medoids.append(samples_of_blocks([block], part.first_row, keep))

@@ -11,7 +11,7 @@ from sklearn.utils import check_scalar
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
-from anchorview.estimators.explanation import Explanation, Located
+from anchorview.estimators.explanation import ClusterDistances, Explanation
 from anchorview.inspection.labeled_parts import (
     LabeledSource,
     filled,
@@ -25,11 +25,13 @@ Keep = Callable[[pd.DataFrame], pd.DataFrame]
 """Selects and orders samples of a table of :func:`samples_of_blocks`; can be pickled."""
 
 
-def samples_of_blocks(blocks: Iterable[Located], first_row: int, keep: Keep) -> pd.DataFrame:
+def samples_of_blocks(
+    blocks: Iterable[ClusterDistances], first_row: int, keep: Keep
+) -> pd.DataFrame:
     """Samples that are kept of the blocks of a part that starts at a row.
 
     The columns are `position`, `label`, `second`, the second-best cluster, `confidence`,
-    `second_confidence`, if the second-best cluster were theirs, and `distance` to the center.
+    `second_confidence`, that in the second-best cluster, and `distance` to the center.
     """
     parts = [
         pd.DataFrame(
@@ -69,11 +71,11 @@ def kept_samples(labeled: LabeledSource, keep: Keep, stage: str) -> pd.DataFrame
 
 
 def _part_samples(explanation: Explanation, keep: Keep, part: MultiViewData) -> pd.DataFrame:
-    return samples_of_blocks(explanation.located(part), part.first_row, keep)
+    return samples_of_blocks(explanation.distances(part), part.first_row, keep)
 
 
 def _named(samples: pd.DataFrame, clusters: Any, index: "pd.Index[Any]") -> pd.DataFrame:
-    """Table with the names of samples, of whose positions `index` has the ids, and clusters."""
+    """Table with names of samples, which `index` has by position, and of clusters."""
     positions, labels, codes = samples[["position", "label", "second"]].to_numpy().T
     second = clusters[codes]
     if (codes < 0).any():
@@ -196,7 +198,7 @@ def _doubtful_of_fit(model: Any, keep: Keep) -> pd.DataFrame:
         require_memory(
             float(model.embedding_.nbytes), "Reading embedding_", "Give X, which is read in parts."
         )
-        rows = model.__anchorview_explain__().located_rows(np.asarray(model.embedding_))
+        rows = model.__anchorview_explain__().distances_of_rows(np.asarray(model.embedding_))
         samples = samples_of_blocks(rows, 0, keep)
     names, ids = model.cluster_names_, model.sample_ids_
     clusters = pd.RangeIndex(model.n_clusters_) if names is None else pd.Index(names)
@@ -285,6 +287,6 @@ def outlier_scores(model_or_labels: Any, X: ViewsLike) -> "pd.Series[float]":
 
 def _part_scores(explanation: Explanation, part: MultiViewData) -> Array:
     typical = explanation.mean_square_per_cluster
-    blocks = explanation.located(part)
+    blocks = explanation.distances(part)
     scores = [np.sqrt(block.squares_to_cluster / typical[block.labels]) for block in blocks]
     return np.concatenate(scores)

@@ -1,4 +1,4 @@
-"""What views say about clusters: contributions of each, and the result without it."""
+"""What views say about clusters: contributions of each view, and the result without it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,6 +11,11 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
+from anchorview.estimators.auto.view_consistency import (
+    agreement_of_views,
+    compared_agreement,
+    disagrees,
+)
 from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection.labeled_parts import (
     filled,
@@ -121,17 +126,12 @@ def _rows_of(function: PartContributions, part: MultiViewData) -> Array:
     return function(part)[1]
 
 
-MAX_SAMPLES = 20_000
+MAX_REFIT_SAMPLES = 20_000
 """Number of samples, at equal steps, on which the results are computed if there are more."""
 
-DISAGREEING_SHARE = 0.15
-"""A view disagrees if its agreement with the others is below this share of their median.
-Views with planted other clusters, or noise, had at most 0.02 of it, and those of eight real data
-sets at least 0.27."""
-
 GAIN = 0.1
-"""It also disagrees if the agreement of the others rises by more than this without it; of good
-views in small data sets it rose by up to 0.07."""
+"""A view also disagrees if the agreement of the other views with the result rises by more than this
+without it; of good views in small data sets it rose by up to 0.07."""
 
 
 def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
@@ -141,8 +141,8 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
     ----------
     model : fitted estimator
         It is refitted with its parameters and its number of clusters, without each view in turn.
-        Refits of :class:`~anchorview.AutoDALMC` do not judge the structure, and take less time with
-        fewer candidates: give ``copy(model).set_params(budget="fast")``.
+        Refits of :class:`~anchorview.AutoDALMC` take less time with fewer candidates: give
+        ``copy(model).set_params(budget="fast")``.
     X : views that it was fitted on, in any form that estimators take
         If there are more than 20,000 samples, at most 20,000 evenly spaced ones are used.
 
@@ -159,10 +159,12 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
           each other view alone, on the samples that have it.
         - `others_without`: the same for the result without the view. NaN if there are only two
           views: without one, the result is that of the other.
+        - `agreement_among_others`: mean adjusted Rand index of the clusterings of the other views
+          with each other; NaN if there are only two views.
         - `disagrees`: whether the view disagrees with the rest, because it has other clusters or is
-          noise: `agreement_with_others` is below 15 % of the median of the other views, or
-          `others_without` exceeds `others_with` by more than 0.1. Always False if there are
-          only two views, as nothing tells which of them to trust.
+          noise: `agreement_with_others` is below 15 % of `agreement_among_others`, which is at
+          least 0.1, or `others_without` exceeds `others_with` by more than 0.1. Always False if
+          there are only two views, as nothing tells which of them to trust.
 
     See Also
     --------
@@ -188,12 +190,13 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
     params = model.get_params()
     shared = {"scaling", "unit_norm"}
     same = {name: params[name] for name in shared} if params.keys() >= shared else {}
-    alone = []
+    alone = np.full((n_views, len(data)), -1)
     for p in range(n_views):
         report_progress("leaving out views", p, 2 * n_views)
         rows = _rows_with(data, [p])
         only = DALMC(n_clusters, random_state=0, **same)
-        alone.append((rows, only.fit(data.with_views([p])[rows]).labels_))
+        alone[p, rows] = only.fit(data.with_views([p])[rows]).labels_
+    between = agreement_of_views(alone)
 
     table = []
     for p in range(n_views):
@@ -205,29 +208,27 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         refit.fit(selected if fitted_views(model) is not None else plain_views(selected))
         without = np.full(len(data), -1)
         without[rows] = refit.labels_
-
-        def mean_agreement(clusters: Array, others: list[int] = others) -> float:
-            pairs = (alone[q] for q in others)
-            return float(np.mean([adjusted_rand_score(clusters[rows], one) for rows, one in pairs]))
-
+        with_others, among_others = compared_agreement(between, p, range(n_views))
+        gains = [_mean_agreement(labels_of, alone[others]) for labels_of in (labels, without)]
+        differs = disagrees(with_others, among_others) or gains[1] - gains[0] > GAIN
         table.append(
             {
                 "agreement": adjusted_rand_score(labels[rows], refit.labels_),
-                "agreement_with_others": np.mean(
-                    [_agreement(*alone[p], *alone[q]) for q in others]
-                ),
-                "others_with": mean_agreement(labels),
-                "others_without": mean_agreement(without) if n_views > 2 else np.nan,
+                "agreement_with_others": with_others,
+                "agreement_among_others": among_others,
+                "others_with": gains[0],
+                "others_without": gains[1] if n_views > 2 else np.nan,
+                "disagrees": differs and n_views > 2,
             }
         )
     report_progress("leaving out views", 2 * n_views, 2 * n_views)
-    results = pd.DataFrame(table, index=pd.Index(data.names, name="view"))
-    agreement = results["agreement_with_others"]
-    typical = np.array([agreement.drop(name).median() for name in results.index])
-    gain = results["others_without"] - results["others_with"]
-    differs = (agreement < DISAGREEING_SHARE * typical) | (gain > GAIN)
-    results["disagrees"] = differs & (n_views > 2)
-    return results
+    return pd.DataFrame(table, index=pd.Index(data.names, name="view"))
+
+
+def _mean_agreement(clusters: Array, alone: Array) -> float:
+    """Mean adjusted Rand index with the clusterings of views, on the samples that have the view."""
+    scores = [adjusted_rand_score(clusters[one >= 0], one[one >= 0]) for one in alone]
+    return float(np.mean(scores))
 
 
 def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
@@ -238,7 +239,7 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
         )
     require_labels(model)
     labeled = labeled_source(model, X)
-    step = -(-len(labeled.source) // MAX_SAMPLES)
+    step = -(-len(labeled.source) // MAX_REFIT_SAMPLES)
     data, labels = labeled.reduce(partial(_part_samples, step), _merge, "reading")
     fitted, explanation = fitted_views(model), labeled.explanation
     if fitted is None:
@@ -268,12 +269,6 @@ def _rows_with(data: MultiViewData, positions: list[int]) -> Array:
     if data.available is None:
         return np.arange(len(data))
     return np.flatnonzero(data.available[:, positions].any(axis=1))
-
-
-def _agreement(rows: Array, labels: Array, other_rows: Array, others: Array) -> float:
-    """Adjusted Rand index of two clusterings on the samples that have both; 0 without any."""
-    _, a, b = np.intersect1d(rows, other_rows, assume_unique=True, return_indices=True)
-    return adjusted_rand_score(labels[a], others[b]) if len(a) else 0.0
 
 
 def _refitted(model: Any, positions: list[int], n_clusters: int) -> Any:

@@ -12,10 +12,10 @@ from anchorview.core.assign import ClusterSpread
 from anchorview.core.neighbors import squared_distances
 from anchorview.estimators.explanation import (
     ROUNDING,
+    ClusterDistances,
     Explanation,
-    Located,
-    located_by_distance,
     row_blocks,
+    with_memberships,
 )
 from anchorview.estimators.preparation import Preparation, fit_preparation
 from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
@@ -53,7 +53,7 @@ class MeansExplanation(Explanation):
         """Clusters of the samples of a part."""
         return self.labels_of(part)
 
-    def located(self, part: MultiViewData) -> Iterator[Located]:
+    def distances(self, part: MultiViewData) -> Iterator[ClusterDistances]:
         """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
         labels, part = self.labels_of(part), self.prepare(part)
         for rows in self._blocks(part):
@@ -63,7 +63,7 @@ class MeansExplanation(Explanation):
                 squares[has] += squares_in_view
             squares /= _n_views(data)[:, None]
             squares[:, self.spread.sizes == 0] = np.inf
-            yield located_by_distance(rows, labels[rows], squares, max(self.scale, self.floor))
+            yield with_memberships(rows, labels[rows], squares, max(self.scale, self.floor))
 
     def contributions(self) -> Callable[[MultiViewData], tuple[Array, Array]]:
         """Function of a part: clusters of its samples, and contributions of their views."""

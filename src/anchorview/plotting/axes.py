@@ -68,7 +68,7 @@ CHARACTER_WIDTH = 0.65
 COLOR_BAR_HEIGHT = 4.0
 """Maximum height of color bars in inches."""
 
-STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+NAME_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 FILE_STYLE = {
@@ -189,7 +189,7 @@ def _fitting_lines(space: float) -> tuple[float, int]:
 
 def _step(needed: float) -> int:
     """Smallest step by which people count that is not below a number."""
-    return next((step for step in STEPS if step >= needed - 1e-9), STEPS[-1])
+    return next((step for step in NAME_STEPS if step >= needed - 1e-9), NAME_STEPS[-1])
 
 
 def _set_names(axis: Any, names: Sequence[object], step: int, **text: Any) -> None:

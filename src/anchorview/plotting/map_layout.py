@@ -29,7 +29,7 @@ N_LANDMARKS = 2_000
 MIN_PER_CLUSTER = 50
 """Minimum number of samples drawn of each cluster, if it has as many."""
 
-N_NEIGHBORS = 5
+N_NEAR_LANDMARKS = 5
 """Number of landmarks that determine the position of a sample."""
 
 N_HYPERPLANES = 12
@@ -163,7 +163,7 @@ def _interpolate(
     if len(points) == len(landmarks):
         return positions
     width = float(np.ptp(anchors, axis=0).max())
-    n_neighbors = min(N_NEIGHBORS, len(landmarks))
+    n_neighbors = min(N_NEAR_LANDMARKS, len(landmarks))
     search = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(landmarks)
     spacing = NearestNeighbors(n_neighbors=2).fit(anchors).kneighbors()[0][:, 1]
     for block in row_slices(len(points), BLOCK_ROWS):
@@ -177,7 +177,7 @@ def _interpolate(
     return positions
 
 
-N_COMPONENTS = 20
+N_MAP_COMPONENTS = 20
 """Number of principal components of each view."""
 
 
@@ -196,7 +196,7 @@ def reduced_views(data: MultiViewData) -> Array:
         scaled = scaler.fit_transform(rows.astype(np.float32)) / np.sqrt(view.shape[1])
         # Sparse views are not centered, which would make them dense: their first component is
         # close to the mean.
-        n_components = min(N_COMPONENTS, *scaled.shape)
+        n_components = min(N_MAP_COMPONENTS, *scaled.shape)
         svd = TruncatedSVD(n_components, random_state=0)
         block = np.zeros((len(data), n_components), np.float32)
         known = scaled if sparse.issparse(scaled) else np.nan_to_num(scaled)

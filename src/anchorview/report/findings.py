@@ -20,7 +20,7 @@ from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import leading_markers
 from anchorview.inspection.summary import DistanceSums, summary_of, with_borders
 from anchorview.inspection.typical_samples import kept_samples, nearest, samples_of_blocks
-from anchorview.inspection.view_contributions import MAX_SAMPLES
+from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
 from anchorview.metrics import clustering_scores
 from anchorview.plotting.drawn_samples import DrawnSamples, stored_embedding
 from anchorview.views.container import container_with_views
@@ -151,8 +151,8 @@ class Findings:
     clusters: pd.DataFrame
     """One row per cluster: `size` and `share`; if distances are known, `confidence`, `separation`
     and `nearest_cluster`; `border`; and `view:<name>`, the share of each view; as of
-    `cluster_summary`. If the certainty of samples is known, `doubtful` is the number of those that
-    are."""
+    `cluster_summary`. If the certainty of samples is known, `doubtful` is the number of doubtful
+    samples."""
     certainty: Certainty | None
     representatives: pd.DataFrame | None
     """Typical samples of each cluster, the nearest first, in the columns `cluster` and `row`."""
@@ -186,8 +186,10 @@ def _overview_of_model(fit: CheckedFit) -> Overview:
     model, embedding = fit.model, stored_embedding(fit.model)
     if hasattr(model, "__anchorview_explain__") and embedding is not None and not fit.is_auto:
         explanation, rows = model.__anchorview_explain__(), np.asarray(embedding)
-        sums = reduce(DistanceSums.merged, map(DistanceSums.of, explanation.located_rows(rows)))
-        samples = samples_of_blocks(explanation.located_rows(rows), 0, _in_order)
+        sums = reduce(
+            DistanceSums.merged, map(DistanceSums.of, explanation.distances_of_rows(rows))
+        )
+        samples = samples_of_blocks(explanation.distances_of_rows(rows), 0, _in_order)
         clusters = sums.table(pd.RangeIndex(fit.n_clusters))
         return clusters, _certainty(fit, samples), None
     clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
@@ -258,7 +260,7 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
         # Only the fits without a view are affected, not the clusters of the model.
         model = copy(model).set_params(budget=REFIT_BUDGET)
         cost = float(len(POOL[REFIT_BUDGET]))
-    n_samples = min(len(data), MAX_SAMPLES)
+    n_samples = min(len(data), MAX_REFIT_SAMPLES)
     cost *= float(n_samples) * data.shape[1] * len(data.views) * fit.n_clusters
     if cost > MAX_REFIT_COST:
         return None, [
@@ -270,7 +272,7 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
     except (ValueError, TypeError, AttributeError, LookupError) as error:
         if hasattr(model, "view_names_in_"):
             raise
-        # Models of others need not take fewer views, or may look for one by its name.
+        # Other models may need all views, or look for a view by its name.
         return None, [f"The model cannot be fitted without one of the views: {one_line(error)}"]
 
 

@@ -23,7 +23,7 @@ from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Ta
 NEARLY_ONE = 0.1
 """Clusters with a smaller separation from the nearest are reported as nearly one with it."""
 
-MAX_SPLITS = 20
+MAX_LISTED_SPLITS = 20
 """Maximum number of clusters of a level whose splits are listed."""
 
 MAX_CHILDREN = 8
@@ -96,7 +96,7 @@ def _step_part(step: LevelStep) -> Folded:
     title = f"From {step.coarse} to {step.fine} clusters: {changes}"
     if not step.splits:
         return Folded(title, [Text("No cluster splits: samples move between clusters.")])
-    shown = step.splits[:MAX_SPLITS]
+    shown = step.splits[:MAX_LISTED_SPLITS]
     caption = (
         f"Clusters of the level with {step.coarse} and the clusters they split into, with the "
         "number of samples, out of those that were compared, and the share of them that come from "

@@ -21,7 +21,7 @@ from anchorview.report.page import Interactive, Text
 RESOLUTION = 2**16 - 1
 """Positions are rounded to this number of steps, which no zoom of the map shows."""
 
-MAX_PATTERNS = 7
+MAX_COLORED_PATTERNS = 7
 """Maximum number of patterns of available views that have a color."""
 
 TEXT_LENGTH = 160
@@ -194,7 +194,9 @@ def _availability(available: Array, view_names: Sequence[str]) -> dict[str, Any]
     order = np.lexsort((-counts, ~patterns.all(axis=1)))
     position = np.argsort(order)[inverse.ravel()]
     names = [pattern_name(patterns[pattern], view_names) for pattern in order]
-    shown = names if len(names) <= MAX_PATTERNS + 1 else [*names[:MAX_PATTERNS], "other patterns"]
+    shown = names = [pattern_name(patterns[pattern], view_names) for pattern in order]
+    if len(names) > MAX_COLORED_PATTERNS + 1:
+        shown = [*names[:MAX_COLORED_PATTERNS], "other patterns"]
     return {
         "patterns": names,
         "pattern": position.tolist(),

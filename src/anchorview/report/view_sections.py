@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.text import capitalized
 from anchorview.estimators.representation import table_descriptions, view_sentences
-from anchorview.inspection.view_contributions import MAX_SAMPLES
+from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
 from anchorview.plotting.axes import svg_of
 from anchorview.plotting.bar_displays import ViewAgreementDisplay, draw_bars
 from anchorview.plotting.heat_map_displays import draw_agreement
@@ -24,7 +24,7 @@ AGREEMENT_SAMPLES = 5_000
 ALONE = "View alone"
 """Name of the agreement of a clustering of a view alone with the result."""
 
-MAX_PATTERNS = 20
+MAX_CHARTED_PATTERNS = 20
 """Maximum number of patterns of available views in the chart; the others are summed."""
 
 WEIGHT_AND_AGREEMENT = (
@@ -67,7 +67,7 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         refits = findings.without_view.loc[names]
         columns |= {title: refits[column].tolist() for column, title in REFIT_COLUMNS.items()}
         budget = f" and with budget={REFIT_BUDGET!r}" if fit.is_auto else ""
-        n_samples = min(len(fit.labels), MAX_SAMPLES)
+        n_samples = min(len(fit.labels), MAX_REFIT_SAMPLES)
         explanations.append(WITHOUT_VIEW.format(n_samples, budget))
         if not disagreeing:
             sentences.append("No view disagrees with the others.")
@@ -145,8 +145,8 @@ def pattern_parts(data: MultiViewData) -> list[Part]:
     assert data.available is not None
     groups = data.groups
     has = np.array([[view in group.views for view in range(len(data.views))] for group in groups])
-    names = [pattern_name(available, data.names) for available in has[:MAX_PATTERNS]]
-    sizes = [group.size for group in groups[:MAX_PATTERNS]]
+    names = [pattern_name(available, data.names) for available in has[:MAX_CHARTED_PATTERNS]]
+    sizes = [group.size for group in groups[:MAX_CHARTED_PATTERNS]]
     n_rarer = len(groups) - len(names)
     text = (
         f"Samples lack {1 - float(data.available.mean()):.1%} of all their views, in "

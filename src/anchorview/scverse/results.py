@@ -1,6 +1,7 @@
 """Results of a fitted model in an AnnData or MuData object: written, and read again."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,7 +45,7 @@ Examples
 
 
 def write_results(
-    data: AnnotatedData, model: Any, key: str = "anchorview", *, partial: bool = False
+    data: AnnotatedData, model: Any, key_added: str | None = None, *, partial: bool = False
 ) -> None:
     """Write the results of a fitted estimator into the MuData or AnnData object it was fitted on.
 
@@ -54,18 +55,19 @@ def write_results(
     Parameters
     ----------
     data : MuData or AnnData
-        Gets ``obs[key]`` (the cluster labels, categorical, as strings); ``obsm["X_" + key]`` (the
-        embedding), if the model has one; of AutoDALMC also ``obs[key + "_confidence"]``; and
-        ``uns[key]``: a dict with "params", in which None is written as "None"; "view_names",
-        "view_weights", "view_matrices", "view_preprocessing" and, of AutoDALMC, "view_agreement";
-        and "curve" and "levels", if it chose the number of clusters. Modalities of a MuData object
-        get the same entries of ``obs`` and ``obsm`` for their cells.
+        Gets, with the key `key_added`, ``obs[key]`` (the cluster labels, categorical, as strings);
+        ``obsm["X_" + key]`` (the embedding), if the model has one; of AutoDALMC also
+        ``obs[key + "_confidence"]``; and ``uns[key]``: a dict with "params", in which None is
+        written as "None"; "view_names", "view_weights", "view_matrices", "view_preprocessing" and,
+        of AutoDALMC, "view_agreement"; and "curve" and "levels", if it chose the number of
+        clusters. Modalities of a MuData object get the same entries of ``obs`` and ``obsm`` for
+        their cells.
     model : fitted estimator
         DALMC, AutoDALMC, or any other with `labels_`; what it does not have is not written. Fitted
         on all samples of `data`. If it has no `sample_ids_`, as after a fit on arrays or sparse
         matrices, the samples must be in the order of `data`.
-    key : str, default="anchorview"
-        Name of the entries.
+    key_added : str, default=None
+        Name of the entries; by default that of the estimator, as of ``tl``: "dalmc", "auto_dalmc".
     partial : bool, default=False
         Whether `data` may have cells that the model was not fitted on, as with ``join="inner"``.
         They get no cluster, and NaN otherwise.
@@ -86,11 +88,12 @@ def write_results(
     >>> views, _ = make_multiview(60, n_clusters=3, random_state=0)
     >>> cells = anndata.AnnData(views["view_0"])
     >>> write_results(cells, DALMC(n_clusters=3, random_state=0).fit(cells.X))
-    >>> list(cells.obs["anchorview"].cat.categories)
+    >>> list(cells.obs["dalmc"].cat.categories)
     ['0', '1', '2']
-    >>> cells.obsm["X_anchorview"].shape[0], sorted(cells.uns["anchorview"])
+    >>> cells.obsm["X_dalmc"].shape[0], sorted(cells.uns["dalmc"])
     (60, ['params', 'view_matrices', 'view_names', 'view_preprocessing', 'view_weights'])
     """
+    key = key_of(model) if key_added is None else key_added
     writable_object(data, key)
     require_labels(model)
     rows = _rows_of_cells(data, model, partial)
@@ -123,11 +126,18 @@ def write_results(
     }
 
 
+def key_of(model: Any) -> str:
+    """Name of the results of an estimator: that of its class, in the style of scanpy's tools."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(model).__name__).lower()
+
+
 def writable_object(data: Any, key: str, copy: bool = False) -> Any:
     """Object or its copy; raises if results cannot be written into it under a name."""
     require_mudata(data)
     if not key or "/" in key:
-        raise ValueError(f"key must be a name without slashes, as files require; got {key!r}.")
+        raise ValueError(
+            f"key_added must be a name without slashes, as files require; got {key!r}."
+        )
     data = data.copy() if copy else data
     if data.is_view:
         raise ValueError("This object is a view of another one. Write into a copy: data.copy().")

@@ -28,9 +28,9 @@ from anchorview.estimators.auto.landmarks import (
 from anchorview.estimators.auto.settings import SHARING_A_BASIS
 from anchorview.estimators.explanation import (
     ROUNDING,
+    ClusterDistances,
     Contributions,
     Explanation,
-    Located,
     Readout,
     cluster_directions,
     relabeled,
@@ -348,7 +348,7 @@ class ConsensusExplanation(Explanation):
         squares = self.consensus.squared_distances(partitions)
         return squares if self.relabeling is None else self.relabeling.nearest(squares)
 
-    def located(self, part: MultiViewData) -> Iterator[Located]:
+    def distances(self, part: MultiViewData) -> Iterator[ClusterDistances]:
         """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
         data = self.prepare(part)
         partitions, embedding = self.labeler.partitions(data), self.labeler.embedding(data)
@@ -364,7 +364,7 @@ class ConsensusExplanation(Explanation):
             confidence, second_confidence = (
                 consensus.confidence(block, clusters) for clusters in (labels, second)
             )
-            yield Located(rows, labels, second, confidence, second_confidence, squares)
+            yield ClusterDistances(rows, labels, second, confidence, second_confidence, squares)
 
     def memberships(self, part: MultiViewData) -> Array:
         """Memberships of samples in all clusters, by distances to the patterns."""

@@ -27,7 +27,8 @@ RUNS_OF_VIEWS = 2
 """How many times as many K-means runs as a candidate each view alone has, since only the best of
 them counts."""
 
-# No view of 14 real data sets with three or more views disagrees by these limits.
+# No view of 14 real data sets with three or more views disagrees by these limits; views with
+# planted other clusters, or noise, had at most 0.02 of the agreement of the other views.
 DISAGREEING_SHARE = 0.15
 """A view disagrees if it agrees with the others less than this share of their agreement."""
 
@@ -70,7 +71,8 @@ def choose_views(
         if without >= score - TOLERANCE:
             pool, used, score = reduced, others, without
     rows = [
-        (*_compared(agreement, p, used), p in used, n_only.get(p, 0)) for p in range(len(alone))
+        (*compared_agreement(agreement, p, used), p in used, n_only.get(p, 0))
+        for p in range(len(alone))
     ]
     names = pd.Index(source.names, name="view")
     return pd.DataFrame(
@@ -113,9 +115,9 @@ def most_inconsistent(agreement: Array, used: Sequence[int], kept: Container[int
     """View in `used`, but not in `kept`, that disagrees most with the others; None if none does."""
     shares = {}
     for p in used:
-        own, others = _compared(agreement, p, used)
-        if p not in kept and others >= MIN_AGREEMENT and own < DISAGREEING_SHARE * others:
-            shares[p] = own / others
+        with_others, among_others = compared_agreement(agreement, p, used)
+        if p not in kept and disagrees(with_others, among_others):
+            shares[p] = with_others / among_others
     return min(shares, key=lambda p: (shares[p], p), default=None)
 
 
@@ -139,7 +141,15 @@ def _reason(own: "pd.Series[Any]") -> str:
     return f"disagrees, but is used because {samples} no other: {numbers}"
 
 
-def _compared(agreement: Array, view: int, used: Sequence[int]) -> tuple[float, float]:
+def disagrees(with_others: float, among_others: float) -> bool:
+    """Whether a view disagrees, by its agreement with the other views and that among these.
+
+    Nothing is said if there is nothing to agree about, or nothing to compare with (NaN).
+    """
+    return among_others >= MIN_AGREEMENT and with_others < DISAGREEING_SHARE * among_others
+
+
+def compared_agreement(agreement: Array, view: int, used: Sequence[int]) -> tuple[float, float]:
     """Mean agreement of a view with the other views in `used`, and between these; may be NaN."""
     others = [p for p in used if p != view]
     between = agreement[np.ix_(others, others)][np.triu_indices(len(others), 1)]
