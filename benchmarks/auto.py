@@ -29,7 +29,7 @@ from _measurements import (
 )
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview.compared import ConcatSpectral
-from anchorview.estimators.auto.bases import fit_basis
+from anchorview.estimators.auto.bases import STANDARDIZED, fit_basis
 from anchorview.estimators.auto.candidates import families_of
 from anchorview.estimators.auto.consensus import (
     agreement_matrix,
@@ -37,7 +37,6 @@ from anchorview.estimators.auto.consensus import (
     find_consensus,
 )
 from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
-from anchorview.estimators.auto.settings import STANDARDIZED
 from anchorview.experiments.jobs import Job, Result
 from anchorview.metrics import clustering_accuracy
 from data import FOLDER, load, many_images

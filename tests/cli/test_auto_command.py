@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview.estimators.auto.candidates import CandidatePool
+from anchorview.estimators.auto.candidates import CandidateError
+from helpers.candidates import make_candidates_fail
 from helpers.command_line import error_of, output_of, read_confident_labels, run
 
 FEW = ("--budget", "fast")
@@ -135,14 +136,9 @@ def test_the_budget_is_for_auto_only(data):
 
 @pytest.mark.filterwarnings("default::UserWarning")
 def test_failed_candidates_are_reported_in_one_line(data, monkeypatch):
-    fit = CandidatePool._fit
-
-    def fail(pool, setting, *others):
-        if setting.scaling == "unit-center":
-            raise ValueError("no\nluck")
-        return fit(pool, setting, *others)
-
-    monkeypatch.setattr(CandidatePool, "_fit", fail)
+    make_candidates_fail(
+        monkeypatch, lambda own: own.scaling == "unit-center", CandidateError("no\nluck")
+    )
     result = run("fit", data, "-k", 3, *FEW)
     assert result.exit_code == 0, result.output
     assert "AutoDALMC (5 candidates, " in result.stdout

@@ -8,7 +8,7 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC, load
 from anchorview.cli import options
-from anchorview.estimators.auto.settings import BUDGETS
+from anchorview.estimators.auto.candidates import BUDGETS
 from helpers.command_line import error_of, output_of
 from helpers.data import nested_views
 

@@ -8,7 +8,8 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
-from anchorview.estimators.auto.labeling import LocatedSamples
+from anchorview.estimators.auto.bases import LocatedSamples
+from anchorview.estimators.auto.candidates import EmbeddedCandidate
 from anchorview.inspection import view_contributions
 from helpers.data import clustered_views, distances_in_views
 
@@ -53,14 +54,14 @@ def margins(model, views, clusters=range(K)):
     ):
         # Where landmarks give the labels, points are the weights of these in all partitions.
         samples = LocatedSamples(model._families, data)
-        scaling, of_landmarks = candidate.setting.scaling, candidate.landmark_labels
-        if of_landmarks is None:
-            points = [unit_rows(samples.embedding(candidate))] * len(runs)
+        if isinstance(candidate, EmbeddedCandidate):
+            points = [unit_rows(candidate.embedding(samples))] * len(runs)
             centroids = [rule.centroids for rule in candidate.runs]
         else:
-            landmarks, near = model._families.landmarks[scaling], samples.neighbors(scaling)
+            landmarks, near = samples.landmarks_in(candidate.setting.scaling)
+            of_landmarks = candidate.landmark_labels
             pairs = zip(of_landmarks.labels, of_landmarks.shares, strict=True)
-            votes = [landmarks.votes(near, *pair, K) for pair in pairs]
+            votes = [landmarks.votes(near, *pair) for pair in pairs]
             length = np.linalg.norm(np.hstack(votes), axis=1, keepdims=True)
             points, centroids = [own / length for own in votes], [np.eye(K)] * len(runs)
         for rows, center, labels, w in zip(points, centroids, runs, weight, strict=True):

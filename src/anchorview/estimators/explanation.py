@@ -8,7 +8,7 @@ without it are explained by their labels and by distances in the views
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -17,7 +17,8 @@ from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
-from anchorview.core.embed import Embedder
+from anchorview.core.embed import Embedder, Pattern
+from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import projected_rows
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.views.container import MultiViewData, RowBlock
@@ -193,13 +194,28 @@ class EmbeddingExplanation(Explanation):
         return Contributions(self.prepare, self.fitted_labels, self.relabeling, (readout,), used)
 
 
+class ViewMaps(Protocol):
+    """Linear maps of the scaled views, whose sum is what clusters are told by."""
+
+    @property
+    def scalings(self) -> tuple[ViewScaling, ...]:
+        """Scaling of each view."""
+
+    @property
+    def widths(self) -> list[int]:
+        """Number of features of each view."""
+
+    def map_from(self, views: Pattern) -> Array:
+        """Map from the scaled features of some views, side by side."""
+
+
 @dataclass(frozen=True, eq=False)
 class Readout:
     """An embedding, and the direction in it that supports each cluster."""
 
     transform: PartFunction | None
     """What is done with the views first; None for nothing."""
-    embedder: Embedder
+    embedder: ViewMaps
     directions: Array
     """Rows of clusters as they were fitted."""
     normalize: bool

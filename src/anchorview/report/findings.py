@@ -11,7 +11,7 @@ import pandas as pd
 
 from anchorview._utils.text import capitalized, in_words, one_line
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.settings import POOL
+from anchorview.estimators.auto.candidates import POOL
 from anchorview.estimators.auto.structure import structure_sentences
 from anchorview.estimators.explanation import DOUBTFUL_SHARE, explanation_of_model
 from anchorview.estimators.representation import batch_sentences, view_sentences

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import AutoDALMC, load, open_views
-from anchorview.estimators.auto import candidates, representative_rows
+from anchorview.estimators.auto import pool, representative_rows
 from anchorview.inspection import cluster_summary, doubtful
 from anchorview.sources import disk_source
 from anchorview.sources.dask import dask_input
@@ -27,7 +27,7 @@ def small_parts_and_samples(set_constants):
     """Everything is fitted to 300 of the samples, and parts have 50 to 200 rows."""
     # Half of the size with the fast budget.
     set_constants(representative_rows, SAMPLE_SIZE=600, MIN_ROWS_PER_VIEW=50)
-    set_constants(candidates, LANDMARK_ROWS=150)
+    set_constants(pool, LANDMARK_ROWS=150)
     set_constants(disk_source, PART=50 * 24 * 8, PRODUCTS_PER_PART=0)
     set_constants(dask_input, SMALL_PART=1, PRODUCTS_PER_PART=0)
 

@@ -14,17 +14,22 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import AutoDALMC, MultiViewData
 from anchorview._utils import memory
 from anchorview._utils.progress import listen_to_progress
-from anchorview.estimators.auto import auto_dalmc, candidates, representative_rows
-from anchorview.estimators.auto.candidates import CandidatePool, families_of
+from anchorview.estimators.auto import auto_dalmc, candidates, pool, representative_rows
+from anchorview.estimators.auto.candidates import (
+    POOL,
+    CandidateError,
+    EmbeddedCandidate,
+    families_of,
+)
 from anchorview.estimators.auto.consensus import (
     agreement_matrix,
     cross_agreement,
     iterate_consensus,
 )
-from anchorview.estimators.auto.settings import KIND_WEIGHTS, POOL
 from anchorview.metrics import clustering_accuracy
 from anchorview.views import low_rank_sum
 from helpers.auto_models import candidate_labels
+from helpers.candidates import make_candidates_fail
 from helpers.data import clustered_views
 
 SETTINGS = ["kind", "scaling", "n_anchors", "n_components", "beta", "n_neighbors"]
@@ -66,9 +71,9 @@ def no_work(monkeypatch):
 
 def weight_of(family, families):
     """Weight of a family: that of its kind, shared by the families of the kind."""
-    kinds = {kind for kind, _ in families}
-    of_kind = {other for other in families if other[0] == family[0]}
-    return KIND_WEIGHTS[family[0]] / len(of_kind) / sum(KIND_WEIGHTS[kind] for kind in kinds)
+    kinds = {other.kind: other.kind_weight for other in families}
+    of_kind = {other for other in families if other.kind == family.kind}
+    return family.kind_weight / len(of_kind) / sum(kinds.values())
 
 
 def partitions_of(model, views):
@@ -211,13 +216,10 @@ class TestResult:
 
     def test_view_weights_are_the_mean_over_families(self, overlapping):
         _, _, model = overlapping
-        solved = [own for own in model._clustering.candidates if own.view_weights is not None]
+        solved = [own for own in model._clustering.candidates if isinstance(own, EmbeddedCandidate)]
         weights = pd.DataFrame([candidate.view_weights for candidate in solved])
         by_kind = weights.groupby([candidate.setting.kind for candidate in solved]).mean()
-        expected = np.average(
-            by_kind, axis=0, weights=[KIND_WEIGHTS[kind] for kind in by_kind.index]
-        )
-        np.testing.assert_allclose(model.views_["weight"], expected)
+        np.testing.assert_allclose(model.views_["weight"], by_kind.loc["directions"])
 
 
 class TestRepeats:
@@ -254,7 +256,7 @@ class TestRepeats:
         if sampled:
             # Half of it with the fast budget.
             set_constants(representative_rows, SAMPLE_SIZE=160)
-            set_constants(candidates, LANDMARK_ROWS=60)
+            set_constants(pool, LANDMARK_ROWS=60)
         views, _ = two_views(120, separation=separation, missing=missing)
         model = fitted(views, budget="fast")
         order = np.random.default_rng(0).permutation(120)
@@ -414,7 +416,7 @@ class TestManySamples:
     def small_samples(self, set_constants):
         # Half of it with the fast budget.
         set_constants(representative_rows, SAMPLE_SIZE=200)
-        set_constants(candidates, LANDMARK_ROWS=60)
+        set_constants(pool, LANDMARK_ROWS=60)
 
     @pytest.mark.parametrize("missing", [0.0, 0.2])
     def test_sample_decides_for_all(self, missing):
@@ -469,11 +471,11 @@ def require_result_of_the_others(model, views, y, n_failed):
 
 
 class TestFailures:
-    @pytest.mark.parametrize("error", [ValueError, MemoryError, LinAlgError])
+    @pytest.mark.parametrize("error", [CandidateError, MemoryError, LinAlgError])
     @pytest.mark.parametrize("name", ["linear_problem", "graph"])
     def test_family_that_cannot_be_prepared(self, separated, monkeypatch, name, error):
         views, y, _ = separated
-        make_fail(monkeypatch, CandidatePool, name, "unit-center".__eq__, error("bad luck"))
+        make_fail(monkeypatch, pool.CandidatePool, name, "unit-center".__eq__, error("bad luck"))
         n_failed = 1 if name == "linear_problem" else 2
         with pytest.warns(UserWarning, match=rf"^{n_failed} of 8 candidates .*bad luck$"):
             model = fitted(views)
@@ -484,7 +486,7 @@ class TestFailures:
     def test_setting_that_cannot_be_fitted(self, separated, monkeypatch, position):
         views, y, _ = separated
         setting = FAST[position]
-        make_fail(monkeypatch, CandidatePool, "_fit", setting.__eq__, ValueError("bad luck"))
+        make_candidates_fail(monkeypatch, setting.__eq__, CandidateError("bad luck"))
         with pytest.warns(UserWarning, match=f"^1 of 8 candidates .*{setting}: bad luck$"):
             model = fitted(views)
         require_result_of_the_others(model, views, y, 1)
@@ -510,23 +512,22 @@ class TestFailures:
 
     def test_all_fail(self, separated, monkeypatch):
         first, *others = FAST
-        make_fail(monkeypatch, CandidatePool, "_fit", first.__eq__, ValueError("reason 0"))
-        make_fail(monkeypatch, CandidatePool, "_fit", others.__contains__, ValueError("reason 1"))
+        make_candidates_fail(monkeypatch, first.__eq__, CandidateError("reason 0"))
+        make_candidates_fail(monkeypatch, others.__contains__, CandidateError("reason 1"))
         with pytest.raises(ValueError, match=r"No candidate .* The first fails: reason 0$"):
             fitted(separated[0])
 
     def test_number_of_clusters_is_chosen_by_the_others(self, separated, monkeypatch):
         first = FAST[0]
-        make_fail(monkeypatch, CandidatePool, "_fit", first.__eq__, ValueError("bad luck"))
+        make_candidates_fail(monkeypatch, first.__eq__, CandidateError("bad luck"))
         with pytest.warns(UserWarning, match="1 of 8 candidates"):
             model = fitted(separated[0], [2, 3, 4])
         assert model.n_clusters_ == 3
         assert model.curve_.notna().all()
 
-    @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, AssertionError])
-    @pytest.mark.parametrize("method", ["_fit", "_solve"])
-    def test_other_errors_are_raised(self, separated, monkeypatch, error, method):
-        make_fail(monkeypatch, CandidatePool, method, lambda setting: setting.anchors == 2, error)
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, AssertionError])
+    def test_other_errors_are_raised(self, separated, monkeypatch, error):
+        make_candidates_fail(monkeypatch, FAST[1].__eq__, error)
         with pytest.raises(error):
             fitted(separated[0])
 
@@ -543,7 +544,7 @@ class TestMessages:
 
     def test_verbose(self, separated, capsys, monkeypatch):
         setting = FAST[1]
-        make_fail(monkeypatch, CandidatePool, "_fit", setting.__eq__, ValueError("bad luck"))
+        make_candidates_fail(monkeypatch, setting.__eq__, CandidateError("bad luck"))
         with pytest.warns(UserWarning, match="1 of 8"):
             fitted(separated[0], [2, 3], budget="fast", verbose=1)
         lines = capsys.readouterr().out.splitlines()

@@ -9,8 +9,13 @@ from anchorview import MultiViewData
 from anchorview.core.scale import fit_scalings
 from anchorview.core.scaled_view import scaled_views
 from anchorview.estimators.auto import bases
-from anchorview.estimators.auto.bases import MAX_DIRECTIONS, fit_bases, fit_basis
-from anchorview.estimators.auto.settings import SCALINGS, SHARING_A_BASIS
+from anchorview.estimators.auto.bases import (
+    MAX_DIRECTIONS,
+    SCALINGS,
+    SHARING_A_BASIS,
+    fit_bases,
+    fit_basis,
+)
 
 
 def low_rank(n=320, width=200, rank=30, seed=0):

@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview.estimators.auto import consensus
 from anchorview.estimators.auto.consensus import (
+    Family,
     agreement_matrix,
     agreement_with,
     best_by_family,
@@ -20,14 +21,17 @@ from anchorview.estimators.auto.consensus import (
     iterate_consensus,
     mean_agreement,
 )
-from anchorview.estimators.auto.settings import KIND_WEIGHTS
 
 seeds = st.integers(0, 10_000)
 
 
+KINDS = (("directions", 1 / 2), ("communities", 1 / 3))
+
+
 def keys(names):
     """Families with one-letter names; those in capital letters are of communities."""
-    return [("communities" if name.isupper() else "directions", name) for name in names]
+    kinds = (KINDS[name.isupper()] for name in names)
+    return [Family(kind, name, own) for (kind, own), name in zip(kinds, names, strict=True)]
 
 
 def noisy(labels, share, k, rng):
@@ -76,9 +80,7 @@ def cross_agreement_by_loops(agreement, families):
         others = [f for f in members if f != own]
         # A family counts as its share of the weight of its kind.
         shares = [
-            KIND_WEIGHTS["communities" if f.isupper() else "directions"]
-            / sum(g.isupper() == f.isupper() for g in members)
-            for f in others
+            KINDS[f.isupper()][1] / sum(g.isupper() == f.isupper() for g in members) for f in others
         ]
         means = [mean_with(c, members[f]) for f in others]
         scores.append(np.average(means, weights=shares))

@@ -6,8 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
 from anchorview.estimators.auto import neighbor_graphs
-from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
-from anchorview.estimators.auto.settings import N_NEIGHBORS
+from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS, NeighborGraph
 from helpers.data import clustered_views
 
 

@@ -7,11 +7,11 @@ from anchorview import MultiViewData
 from anchorview.estimators.auto import landmarks
 from anchorview.estimators.auto.landmarks import (
     LEADING,
-    N_NEIGHBORS,
+    N_NEAREST_LANDMARKS,
     Landmarks,
     fit_landmarks,
+    n_landmarks,
 )
-from anchorview.estimators.auto.settings import n_landmarks
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_weights_equal_loops(max_distances, set_constants):
     ((near, weights),) = Landmarks((points,), np.ones(1)).nearest(MultiViewData([rows]))
     for row, at, given in zip(rows[:, :4], near, weights, strict=True):
         distances = np.array([np.sum((row - point) ** 2) for point in points])
-        nearest = np.argsort(distances)[:N_NEIGHBORS].tolist()
+        nearest = np.argsort(distances)[:N_NEAREST_LANDMARKS].tolist()
         assert list(at) == nearest
         expected = np.exp(-distances[nearest] / distances[nearest].mean())
         np.testing.assert_allclose(given, expected / expected.sum(), rtol=1e-9)
@@ -61,7 +61,7 @@ def test_labels_are_passed_on_by_weights(data):
     weights = [matrix.toarray() for matrix in placed.weights(neighbors)]
     passed_on = placed.labels(neighbors, partitions, 3)
     assert passed_on.labels.shape == passed_on.shares.shape == (2, 60)
-    found = placed.labels_of_samples(neighbors, passed_on, 3)
+    found = placed.labels_of_samples(neighbors, passed_on)
     for labels, given, shares, own in zip(
         partitions, passed_on.labels, passed_on.shares, found, strict=True
     ):
@@ -79,7 +79,7 @@ def test_a_view_of_two_categories_does_not_outvote_one_that_separates():
     data = MultiViewData([10.0 * y[:, None] + np.arange(200)[:, None] / 200, categories[:, None]])
     placed, neighbors = fit(data)
     passed_on = placed.labels(neighbors, y[None], 2)
-    np.testing.assert_array_equal(placed.labels_of_samples(neighbors, passed_on, 2)[0], y)
+    np.testing.assert_array_equal(placed.labels_of_samples(neighbors, passed_on)[0], y)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def test_samples_that_are_landmarks_keep_their_labels():
     for count in (2_000, 300):
         placed, neighbors = fit(data, count)
         carried = placed.labels(neighbors, labels, 2)
-        kept[count] = (placed.labels_of_samples(neighbors, carried, 2) == labels).mean()
+        kept[count] = (placed.labels_of_samples(neighbors, carried) == labels).mean()
     assert kept[2_000] > 0.99
     assert kept[300] < 0.8

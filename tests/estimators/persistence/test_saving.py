@@ -14,6 +14,7 @@ from anchorview import DALMC, AutoDALMC, load
 from anchorview.estimators.auto import bases, candidates
 from anchorview.estimators.auto.labeling import Clustering
 from helpers.auto_models import candidate_labels
+from helpers.candidates import make_candidates_fail
 from helpers.data import clustered_views
 from helpers.model_files import (
     document_of,
@@ -150,14 +151,10 @@ def test_auto(case, tmp_path, set_constants):
 
 
 def test_failed_candidates(tmp_path, monkeypatch):
-    fit = candidates.CandidatePool._fit
+    def fails(setting):
+        return (setting.kind, setting.scaling) == ("directions", "unit-center")
 
-    def fail(pool, setting, *others):
-        if setting.family == ("directions", "unit-center"):
-            raise ValueError(f"no luck with „{setting}“\n")
-        return fit(pool, setting, *others)
-
-    monkeypatch.setattr(candidates.CandidatePool, "_fit", fail)
+    make_candidates_fail(monkeypatch, fails, candidates.CandidateError("no „luck“\n"))
     with pytest.warns(UserWarning, match="1 of 8 candidates could not be fitted"):
         model = AutoDALMC(3, budget="fast", random_state=0).fit(listed_views())
     loaded = round_trip(model, tmp_path)

@@ -22,6 +22,7 @@ from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
 from anchorview.core.view_importance import ViewImportance, importance_of_views
+from anchorview.estimators.auto.candidates import BUDGETS, Budget
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.auto.labeling import (
     RESULTS,
@@ -36,7 +37,6 @@ from anchorview.estimators.auto.landmarks import LABEL_DTYPE, MAX_CLUSTERS
 from anchorview.estimators.auto.levels import requested_numbers
 from anchorview.estimators.auto.model_fit import FittedModel, fit_model, require_fit_memory
 from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
-from anchorview.estimators.auto.settings import BUDGETS, Budget
 from anchorview.estimators.auto.structure import merged_borders
 from anchorview.estimators.auto.view_consistency import reasons
 from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, require_negative
@@ -491,7 +491,7 @@ class AutoDALMC(EmbeddingClusterer):
         directions = self.candidates_["kind"] == "directions"
         self.best_candidate_ = int(self.candidates_["agreement"].where(directions).argmax())
         self.agreement_ = fitted.agreement
-        self.objective_ = self._clustering.candidates[self.best_candidate_].objective
+        self.objective_ = self._labeler.best_candidate.objective
         self.n_iter_ = len(self.objective_)
         self.views_ = self._table_of_views(
             weight=fitted.view_weights(), agreement_with_result=fitted.view_agreement()

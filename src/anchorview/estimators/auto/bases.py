@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr
+from scipy.sparse.linalg import ArpackError
 
 from anchorview._utils.linalg import leading_directions, reciprocal, squared_norm
 from anchorview._utils.threads import for_blocks
@@ -19,7 +20,7 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, fit_scalings, with_unit_norms
 from anchorview.core.scaled_view import SparseScaledView
 from anchorview.core.solve import rank_tolerance
-from anchorview.estimators.auto.settings import SHARING_A_BASIS
+from anchorview.estimators.auto.landmarks import LEADING, Landmarks, Neighbors
 from anchorview.views.container import (
     MultiViewData,
     RowBlock,
@@ -28,6 +29,13 @@ from anchorview.views.container import (
 )
 from anchorview.views.low_rank_sum import has_few_entries
 from anchorview.views.row_source import working_precision
+
+STANDARDIZED, NORMALIZED = "zscore-unit", "unit-center"
+SHARING_A_BASIS = {STANDARDIZED: "zscore", NORMALIZED: "unit"}
+"""Scalings by another one whose rows begin with the same steps."""
+NEIGHBOR_SCALINGS = (STANDARDIZED, NORMALIZED)
+"""Scalings in which neighbors are found: those of the others are the same, or worse."""
+SCALINGS = (*SHARING_A_BASIS, *SHARING_A_BASIS.values())
 
 MAX_DIRECTIONS, FEW_SAMPLES = 128, 256
 """Maximum number of leading directions of a view. With 64 of them, or all, accuracies on twelve
@@ -111,11 +119,11 @@ class Basis:
 
 
 def fit_bases(
-    data: MultiViewData, errors: tuple[type[Exception], ...]
+    data: MultiViewData,
 ) -> tuple[dict[str, Basis], Coordinates, dict[str, Exception]]:
     """Bases by the first of the two scalings of each, and the coordinates of the samples.
 
-    Scalings that raise one of some errors are left out; the last result says why, by scaling.
+    Scalings that a view does not allow are left out; the last result says why, by scaling.
     """
     bases: dict[str, Basis] = {}
     coordinates: Coordinates = {}
@@ -125,7 +133,7 @@ def fit_bases(
             basis = fit_basis(data, scaling)
             coordinates |= basis(data)
             bases[scaling] = basis
-        except errors as error:
+        except (ValueError, ArpackError, MemoryError) as error:
             failed[scaling] = failed[other] = error
     return bases, coordinates, failed
 
@@ -159,7 +167,7 @@ def _fit_view(
     stays_sparse = has_few_entries(rows)
     X: Matrix = SparseScaledView(rows, whole) if stays_sparse else _scaled(rows, whole)
     square = squared_norm(X)
-    if rows.shape[1] <= MAX_DIRECTIONS:
+    if rows.shape[1] <= LEADING:
         V, center = None, np.zeros(rows.shape[1]) if mean is None else mean
     else:
         few = rows.shape[0] <= FEW_SAMPLES
@@ -196,3 +204,40 @@ def _leading_subspace(X: Matrix, count: int) -> Array:
     images = np.asarray(X @ block.astype(X.dtype), dtype=np.float64)
     _, mixing = np.linalg.eigh(images.T @ images)
     return block @ mixing[:, : -count - 1 : -1]
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """What the candidates of a fitted model take samples in; can be pickled."""
+
+    bases: dict[str, Basis]
+    """By the first of the two scalings of each."""
+    landmarks: dict[str, Landmarks]
+    """Landmarks that pass labels on, by scaling."""
+
+    def basis_of(self, scaling: str) -> Basis:
+        """Basis of a scaling."""
+        shared = (first for first, second in SHARING_A_BASIS.items() if second == scaling)
+        return self.bases[next(shared, scaling)]
+
+
+class LocatedSamples:
+    """Some samples in coordinates and among landmarks, which are computed once."""
+
+    def __init__(self, families: Families, data: MultiViewData) -> None:
+        self._families, self._data = families, data
+        self._coordinates: Coordinates = {}
+        self._neighbors: dict[str, list[Neighbors]] = {}
+
+    def coordinates_in(self, scaling: str) -> MultiViewData:
+        """Coordinates in a scaling."""
+        if scaling not in self._coordinates:
+            self._coordinates |= self._families.basis_of(scaling)(self._data)
+        return self._coordinates[scaling]
+
+    def landmarks_in(self, scaling: str) -> tuple[Landmarks, list[Neighbors]]:
+        """Landmarks in a scaling, and the nearest ones of the samples."""
+        landmarks = self._families.landmarks[scaling]
+        if scaling not in self._neighbors:
+            self._neighbors[scaling] = landmarks.nearest(self.coordinates_in(scaling))
+        return landmarks, self._neighbors[scaling]

@@ -1,19 +1,23 @@
-"""The candidates of AutoDALMC: settings, fitted to the coordinates of some samples."""
+"""Candidates: settings of three kinds, and what gives their partitions to any samples.
 
-from collections.abc import Callable, Mapping, Sequence
+A kind of candidate is a subclass of `Setting`, which is fitted to the samples of a pool, and an
+entry in `POOL`. What it fits is a `Candidate`, which labels any samples and says what in their
+views supports a cluster. Kinds and their weights were chosen on data sets that are not part of
+benchmarks/auto.md as well.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
-from threading import Lock
 from time import perf_counter
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.sparse.linalg import ArpackError
 
 from anchorview._utils.linalg import unit_rows
-from anchorview._utils.progress import listen_to_progress, report_progress
-from anchorview._utils.threads import parallel_map, without_nested_threads
+from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
 from anchorview.core.blockwise_kmeans import (
@@ -23,31 +27,42 @@ from anchorview.core.blockwise_kmeans import (
     lloyd,
     repair,
 )
-from anchorview.core.compress import Problem, Route, compress
-from anchorview.core.embed import Embedder, embedder_of
+from anchorview.core.embed import Embedder, Pattern, embedder_of
 from anchorview.core.scale import ViewScaling
-from anchorview.core.solve import Sizes, SolverSettings, leading_spectra, solve
-from anchorview.core.view_importance import relative
-from anchorview.estimators.auto.bases import MAX_DIRECTIONS
+from anchorview.core.solve import Sizes, SolverSettings, solve
+from anchorview.estimators.auto.bases import (
+    NEIGHBOR_SCALINGS,
+    SCALINGS,
+    Families,
+    LocatedSamples,
+)
+from anchorview.estimators.auto.consensus import Family
 from anchorview.estimators.auto.landmarks import (
     LABEL_DTYPE,
     LandmarkLabels,
     Landmarks,
     Neighbors,
-    fit_landmarks,
 )
-from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
-from anchorview.estimators.auto.representative_rows import representative_rows
-from anchorview.estimators.auto.settings import (
-    COMPARED_DIRECTIONS,
-    N_LANDMARKS,
-    N_NEIGHBORS,
-    FamilyKey,
-    Setting,
-)
-from anchorview.views.container import MultiViewData
+from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS
+from anchorview.estimators.explanation import ViewMaps
+from anchorview.views.container import MultiViewData, container_with_views
 
-MAX_ITER, TOL = 50, 1e-4
+if TYPE_CHECKING:
+    from anchorview.estimators.auto.pool import CandidatePool
+
+Budget = Literal["fast", "default", "thorough"]
+BUDGETS: tuple[Budget, ...] = ("fast", "default", "thorough")
+
+MAX_ITER, TOL, BETA = 50, 1e-4, 0.1
+
+SIZES: tuple[tuple[int, int], ...] = ((2, 2), (1, 2), (1, 1))
+"""Numbers of anchors and of components per view, as multiples of the number of clusters. The first
+one is better for many clusters, the second one for few clusters in narrow views."""
+COMPARED_SIZE = (1, 2)
+"""Size of settings that are compared with communities, to save time."""
+
+N_NEAREST = 10
+"""Number of neighbors of which eigenvectors are computed, and communities are found too."""
 
 N_KMEANS_RUNS = 2
 """Number of K-means runs per candidate. One run of each, or four, did not do better, but more for
@@ -60,44 +75,336 @@ MAX_TRIALS = 10
 SETTLED = 1e-4
 """Relative decrease of the inertia in a step below which a run, or its repair, ends."""
 
-LANDMARK_ROWS, ROWS_PER_LANDMARK = 4_000, 4
-"""Maximum number of rows that place landmarks, or of rows per landmark."""
 
-FIT_ERRORS = (ValueError, LinAlgError, ArpackError, MemoryError)
+class CandidateError(Exception):
+    """A candidate cannot be fitted to these samples."""
+
+
+FIT_ERRORS = (CandidateError, LinAlgError, ArpackError, MemoryError)
 """Errors by which a candidate is left out; the others are still fitted."""
 
-P = ParamSpec("P")
-Result = TypeVar("Result")
+
+class Samples(Protocol):
+    """Samples in coordinates and among landmarks."""
+
+    def coordinates_in(self, scaling: str) -> MultiViewData:
+        """Coordinates in a scaling."""
+
+    def landmarks_in(self, scaling: str) -> tuple[Landmarks, list[Neighbors]]:
+        """Landmarks in a scaling, and the nearest ones of the samples."""
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A fitted setting, and what gives its labels to any samples.
+class Setting(ABC):
+    """A kind of candidate, and a scaling of the views."""
 
-    That is an embedding in coordinates and K-means runs on it or, for candidates of neighbors,
-    labels of the landmarks, which pass them on.
-    """
+    scaling: str
+    kind_weight: ClassVar[float]
+    """Weight of the kind in the consensus."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Name of the kind."""
+
+    @property
+    def family(self) -> Family:
+        """Kind and scaling."""
+        return Family(self.kind, self.scaling, self.kind_weight)
+
+    @abstractmethod
+    def fit(self, pool: "CandidatePool", n_clusters: int) -> tuple["Candidate", Array]:
+        """Candidate for the samples of a pool, and their labels in its partitions."""
+
+    def row(self, n_clusters: int) -> dict[str, Any]:
+        """Setting as a row of the table of candidates."""
+        names = ("n_anchors", "n_components", "beta", "n_neighbors")
+        return {"kind": self.kind, "scaling": self.scaling, **dict.fromkeys(names)}
+
+
+@dataclass(frozen=True)
+class Candidate(ABC):
+    """A fitted setting, which labels any samples."""
 
     setting: Setting
-    embedder: Embedder | None
-    runs: tuple[Assignment, ...]
-    """K-means runs on the embedding, by ascending inertia."""
-    landmark_labels: LandmarkLabels | None
-    view_weights: Array | None
-    """None for graphs."""
-    objective: Array
-    inertia: float | None
-    """Mean squared distance of the embedding's rows to their centroids, in the first run."""
     seconds: float
 
     @property
+    @abstractmethod
     def n_partitions(self) -> int:
-        """Number of partitions, one per K-means run."""
-        given = self.landmark_labels
-        return len(self.runs) if given is None else len(given.labels)
+        """Number of partitions."""
+
+    @abstractmethod
+    def labels(self, samples: Samples) -> Array:
+        """Labels of samples in the partitions, (n_partitions, n)."""
+
+    @abstractmethod
+    def readout(
+        self, families: Families, patterns: Array
+    ) -> tuple["FamilyTransform", ViewMaps, Array]:
+        """What the partitions see of samples, its linear maps, and where clusters are in these.
+
+        `patterns` are frequencies of labels by cluster, partition and label.
+        """
+
+    def row(self) -> dict[str, float | None]:
+        """Results in the table of candidates."""
+        return {"inertia": None, "n_iter": None, "seconds": self.seconds}
 
 
-def families_of(candidates: Sequence[Candidate]) -> list[FamilyKey]:
+# Directions
+
+
+@dataclass(frozen=True)
+class Directions(Setting):
+    """DALMC on the coordinates of the views, and K-means runs on its embedding."""
+
+    anchors: int
+    """Number of anchors per cluster."""
+    components: int
+    """Number of components per view and cluster."""
+    beta: float = BETA
+    compared: bool = False
+    """Whether there is one repaired run. Runs that end with two clusters in one would lower the
+    agreement with communities at the right number."""
+
+    kind = "directions"
+    kind_weight = 1 / 2
+
+    def __str__(self) -> str:
+        sizes = f"{self.anchors}k anchors, {self.components}k components"
+        return f"{self.kind}, {self.scaling}, {sizes}, beta {self.beta:g}"
+
+    def row(self, n_clusters: int) -> dict[str, Any]:
+        """Setting as a row of the table of candidates."""
+        return super().row(n_clusters) | {
+            "n_anchors": self.anchors * n_clusters,
+            "n_components": self.components * n_clusters,
+            "beta": self.beta,
+        }
+
+    def fit(self, pool: "CandidatePool", n_clusters: int) -> tuple[Candidate, Array]:
+        """Candidate for the samples of a pool, and their labels in its partitions."""
+        clock = perf_counter()
+        data = pool.coordinates_in(self.scaling)
+        problem, spectra = pool.linear_problem(self.scaling)
+        sizes = Sizes(
+            n_clusters,
+            n_components=self.components * n_clusters,
+            default_anchors=self.anchors * n_clusters,
+        )
+        settings = SolverSettings(sizes, self.beta, MAX_ITER, TOL, importance=pool.importance)
+        solution, _ = solve(problem, data, settings, spectra=spectra)
+        embedder = embedder_of(solution, problem)
+        assert embedder is not None
+        n_runs = 1 if self.compared else n_kmeans_runs(len(pool))
+        runs, labels, inertia = kmeans_runs(
+            embedder(data), n_clusters, pool.seed, n_runs, repairs=self.compared
+        )
+        _require_clusters(labels)
+        seconds = perf_counter() - clock
+        candidate = EmbeddedCandidate(
+            self, seconds, embedder, runs, solution.weights, solution.objective, inertia
+        )
+        return candidate, labels
+
+
+@dataclass(frozen=True)
+class EmbeddedCandidate(Candidate):
+    """An embedding in coordinates, and K-means runs on it."""
+
+    embedder: Embedder
+    runs: tuple[Assignment, ...]
+    """By ascending inertia."""
+    view_weights: Array
+    objective: Array
+    inertia: float
+    """Mean squared distance of the embedding's rows to their centroids, in the first run."""
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of K-means runs."""
+        return len(self.runs)
+
+    def embedding(self, samples: Samples) -> Array:
+        """Embedding of samples."""
+        return self.embedder(samples.coordinates_in(self.setting.scaling))
+
+    def labels(self, samples: Samples) -> Array:
+        """Labels of samples in the partitions, (n_partitions, n)."""
+        return labels_of_runs(self.runs, self.embedding(samples))
+
+    def readout(
+        self, families: Families, patterns: Array
+    ) -> tuple["FamilyTransform", ViewMaps, Array]:
+        """Coordinates, the embedding, and the mean centroids of the clusters."""
+        centroids = np.stack([run.centroids for run in self.runs])
+        centers = np.einsum("cra,ral->cl", patterns, centroids)
+        return FamilyTransform(families, self.setting.scaling), self.embedder, centers
+
+    def row(self) -> dict[str, float | None]:
+        """Results in the table of candidates."""
+        return super().row() | {"inertia": self.inertia, "n_iter": len(self.objective) or None}
+
+
+# Neighbors
+
+
+@dataclass(frozen=True)
+class OfNeighbors(Setting):
+    """Candidates that are found in the neighbor graphs of the views."""
+
+    n_neighbors: int = N_NEAREST
+
+    def __str__(self) -> str:
+        return f"{self.kind}, {self.scaling}, {self.n_neighbors} neighbors"
+
+    def row(self, n_clusters: int) -> dict[str, Any]:
+        """Setting as a row of the table of candidates."""
+        return super().row(n_clusters) | {"n_neighbors": self.n_neighbors}
+
+    @abstractmethod
+    def partitions(self, pool: "CandidatePool", n_clusters: int) -> Array:
+        """Labels of the samples in the graph."""
+
+    def fit(self, pool: "CandidatePool", n_clusters: int) -> tuple[Candidate, Array]:
+        """Candidate for the samples of a pool, and their labels in its partitions."""
+        clock = perf_counter()
+        partitions = self.partitions(pool, n_clusters)
+        _require_clusters(partitions)
+        landmarks, neighbors = pool.landmarks_in(self.scaling)
+        by_landmark = landmarks.labels(neighbors, partitions, n_clusters)
+        candidate = VotedCandidate(self, perf_counter() - clock, by_landmark)
+        # As any other samples are labeled.
+        return candidate, candidate.labels(pool)
+
+
+@dataclass(frozen=True)
+class Graph(OfNeighbors):
+    """K-means runs on the eigenvectors of the mean of the views' neighbor graphs.
+
+    If it is diffused, of these graphs after cross-diffusion.
+    """
+
+    diffused: bool = False
+    kind_weight = 1 / 12
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind."""
+        return "diffused graph" if self.diffused else "graph"
+
+    def partitions(self, pool: "CandidatePool", n_clusters: int) -> Array:
+        """Labels of the samples in the graph."""
+        graph = pool.graph(self.scaling, self.n_neighbors)
+        rows = graph.eigenvectors(n_clusters, diffused=self.diffused)
+        return kmeans_runs(rows, n_clusters, pool.seed, n_kmeans_runs(len(pool)))[1]
+
+
+@dataclass(frozen=True)
+class Communities(OfNeighbors):
+    """Louvain communities of the mean of the views' neighbor graphs."""
+
+    kind = "communities"
+    kind_weight = 1 / 3
+
+    def partitions(self, pool: "CandidatePool", n_clusters: int) -> Array:
+        """Labels of the samples in the graph."""
+        graph = pool.graph(self.scaling, self.n_neighbors)
+        return graph.n_communities(n_clusters)[None].astype(LABEL_DTYPE)
+
+
+@dataclass(frozen=True)
+class VotedCandidate(Candidate):
+    """Labels of the landmarks, which pass them on to samples."""
+
+    landmark_labels: LandmarkLabels
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions."""
+        return len(self.landmark_labels.labels)
+
+    def labels(self, samples: Samples) -> Array:
+        """Labels of samples in the partitions, (n_partitions, n)."""
+        landmarks, neighbors = samples.landmarks_in(self.setting.scaling)
+        return landmarks.labels_of_samples(neighbors, self.landmark_labels)
+
+    def readout(
+        self, families: Families, patterns: Array
+    ) -> tuple["FamilyTransform", ViewMaps, Array]:
+        """Weights on landmarks, their votes, and samples with all votes for a label."""
+        scaling, n_clusters = self.setting.scaling, len(patterns)
+        votes = VotesOfLandmarks(
+            self.landmark_labels, families.landmarks[scaling].counts, n_clusters
+        )
+        transform = LandmarkTransform(families, scaling)
+        return transform, votes, patterns.reshape(n_clusters, -1)
+
+
+class VotesOfLandmarks:
+    """Votes for labels of samples, linear in their weights on landmarks."""
+
+    def __init__(self, given: LandmarkLabels, counts: Sequence[int], n_clusters: int) -> None:
+        votes = given.shares[:, :, None] * np.eye(n_clusters)[given.labels]
+        stacked = votes.transpose(1, 0, 2).reshape(votes.shape[1], -1)
+        self._by_view = np.split(stacked, np.cumsum(counts)[:-1])
+        self.widths = list(counts)
+        self.scalings = (ViewScaling(),) * len(counts)
+
+    def map_from(self, views: Pattern) -> Array:
+        """Map from the weights on the landmarks of some views to the votes for labels."""
+        return np.vstack([self._by_view[p] for p in views])
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyTransform:
+    """Coordinates of samples in a scaling; can be pickled."""
+
+    families: Families
+    scaling: str
+
+    def __call__(self, data: MultiViewData) -> MultiViewData:
+        """Transformed views of samples."""
+        return LocatedSamples(self.families, data).coordinates_in(self.scaling)
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkTransform(FamilyTransform):
+    """Weights of samples on landmarks; can be pickled."""
+
+    def __call__(self, data: MultiViewData) -> MultiViewData:
+        """Transformed views of samples."""
+        samples = LocatedSamples(self.families, data)
+        landmarks, neighbors = samples.landmarks_in(self.scaling)
+        weights = tuple(landmarks.weights(neighbors))
+        return container_with_views(samples.coordinates_in(self.scaling), weights)
+
+
+# The settings that are fitted
+
+DIRECTIONS = [Directions(own, *size) for size in SIZES for own in SCALINGS]
+GRAPHS: list[Setting] = [
+    *(Graph(own, N_NEAREST) for own in NEIGHBOR_SCALINGS),
+    *(Communities(own, N_NEIGHBORS) for own in NEIGHBOR_SCALINGS),
+]
+MORE_GRAPHS: list[Setting] = [
+    *(Graph(own, N_NEAREST, diffused=True) for own in NEIGHBOR_SCALINGS),
+    *(Communities(own, N_NEAREST) for own in NEIGHBOR_SCALINGS),
+]
+
+COMPARED_DIRECTIONS = [Directions(own, *COMPARED_SIZE, compared=True) for own in SCALINGS[:2]]
+"""Settings that are compared with communities to choose the number of clusters."""
+
+POOL: dict[str, list[Setting]] = {
+    "fast": [*DIRECTIONS[: len(SCALINGS)], *GRAPHS],
+    "default": [*DIRECTIONS[: 2 * len(SCALINGS)], *GRAPHS, *MORE_GRAPHS],
+    "thorough": [*DIRECTIONS, *GRAPHS, *MORE_GRAPHS],
+}
+"""Settings that are fitted, by budget."""
+
+
+def families_of(candidates: Sequence[Candidate]) -> list[Family]:
     """Family of each partition of candidates."""
     return [c.setting.family for c in candidates for _ in range(c.n_partitions)]
 
@@ -107,217 +414,10 @@ def first_partitions(candidates: Sequence[Candidate]) -> Array:
     return np.cumsum([0, *(candidate.n_partitions for candidate in candidates[:-1])])
 
 
-@dataclass(frozen=True, eq=False)
-class FittedCandidates:
-    """Candidates, and their partitions of the samples of a pool."""
-
-    candidates: list[Candidate]
-    failed: list[tuple[Setting, str]]
-    """Settings that could not be fitted, and why."""
-    partitions: Array
-    """(n_partitions, n_samples); those of a candidate follow each other."""
-
-    @property
-    def by_family(self) -> Array:
-        """First partition of each family."""
-        firsts: dict[FamilyKey, int] = {}
-        positions = first_partitions(self.candidates)
-        for candidate, position in zip(self.candidates, positions, strict=False):
-            firsts.setdefault(candidate.setting.family, position)
-        return self.partitions[list(firsts.values())]
-
-
-def shared(
-    method: Callable[Concatenate["CandidatePool", P], Result],
-) -> Callable[Concatenate["CandidatePool", P], Result]:
-    """Method of a pool that is called once with the same arguments, by the first who needs it."""
-
-    @wraps(method)
-    def once(self: "CandidatePool", /, *args: P.args, **kwargs: P.kwargs) -> Result:
-        key = method.__name__, args
-        with self._locks.setdefault(key, Lock()):
-            if key not in self._shared:
-                self._shared[key] = method(self, *args, **kwargs)
-        result: Result = self._shared[key]
-        return result
-
-    return once
-
-
-class CandidatePool:
-    """Fits candidates to the same samples; prepares what they share once.
-
-    `coordinates` are those of the samples by scaling, in an order that does not depend on how they
-    were given. If they stand for more samples, `norm_factor` is the root of how many for each:
-    embeddings are divided by it, so that those of all samples have columns of norm 1. `importance`
-    is that of each view, 1 by default. `errors` says why there are no coordinates in a scaling.
-    """
-
-    def __init__(
-        self,
-        coordinates: Mapping[str, MultiViewData],
-        seed: int,
-        norm_factor: float = 1.0,
-        *,
-        importance: Array | None = None,
-        errors: Mapping[str, Exception] | None = None,
-    ) -> None:
-        self.coordinates = coordinates
-        self.seed = seed
-        self.norm_factor = norm_factor
-        self.importance = np.ones(len(self.data.views)) if importance is None else importance
-        self.errors = errors or {}
-        self.n_landmarks = N_LANDMARKS
-        """Number of landmarks per view, if there are as many samples."""
-        self._shared: dict[tuple[Any, ...], Any] = {}
-        self._locks: dict[tuple[Any, ...], Any] = {}
-
-    @property
-    def data(self) -> MultiViewData:
-        """Coordinates in one of the scalings."""
-        return next(iter(self.coordinates.values()))
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def with_views(self, positions: Sequence[int]) -> "CandidatePool":
-        """Return a pool of the same samples with some of the views."""
-        some = {key: data.with_views(positions) for key, data in self.coordinates.items()}
-        importance = relative(self.importance[list(positions)])
-        return CandidatePool(
-            some, self.seed, self.norm_factor, importance=importance, errors=self.errors
-        )
-
-    def fit(
-        self,
-        settings: Sequence[Setting],
-        n_clusters: int,
-        say: Callable[[str], object] | None = None,
-        *,
-        repairs: bool = False,
-    ) -> FittedCandidates:
-        """Fit all settings; `say`, if given, is called with what happens.
-
-        With `repairs`, each has the partition of one repaired K-means run.
-        """
-
-        def work(setting: Setting) -> tuple[Candidate, Array] | Exception:
-            # The stages of a candidate are too short to be reported.
-            with listen_to_progress(lambda *_: None):
-                try:
-                    return self._fit(setting, n_clusters, repairs)
-                except FIT_ERRORS as error:
-                    return error
-
-        fitted = FittedCandidates([], [], np.empty((0, len(self)), LABEL_DTYPE))
-        partitions = [fitted.partitions]
-        for done, (setting, outcome) in enumerate(parallel_map(work, settings), 1):
-            if isinstance(outcome, Exception):
-                fitted.failed.append((setting, str(outcome)))
-                message = f"left out {setting}: {outcome}"
-            else:
-                fitted.candidates.append(outcome[0])
-                partitions.append(outcome[1])
-                message = f"candidate {done}/{len(settings)}: {setting}"
-            if say is not None:
-                say(message)
-                report_progress("candidates", done, len(settings))
-        return FittedCandidates(fitted.candidates, fitted.failed, np.vstack(partitions))
-
-    @shared
-    def graph(self, scaling: str, n_neighbors: int) -> NeighborGraph:
-        """Graph of at most `N_NEIGHBORS` neighbors in a scaling."""
-        if n_neighbors < N_NEIGHBORS:
-            return self.graph(scaling, N_NEIGHBORS).of_nearest(n_neighbors)
-        return NeighborGraph(self._coordinates_in(scaling), importance=self.importance)
-
-    @shared
-    def compared_directions(self, n_clusters: int) -> Array:
-        """Partitions by the settings that are compared with communities."""
-        # Runs that end with two clusters in one would lower the agreement at the right number.
-        return self.fit(COMPARED_DIRECTIONS, n_clusters, repairs=True).by_family
-
-    @shared
-    def linear_problem(self, scaling: str) -> tuple[Problem, Any]:
-        """Problem in the coordinates of a scaling, and its leading spectra."""
-        data = self._coordinates_in(scaling)
-        n_rows = sum(
-            min(group.size, sum(data.n_features_per_view[p] for p in group.views))
-            for group in data.groups
-        )
-        route: Route = "compressed" if 2 * n_rows < len(data) else "direct"
-        unscaled = (ViewScaling(),) * len(data.views)
-        problem = compress(data, unscaled, route, unit_norm=False)
-        kept = [float(np.einsum("ij,ij->", view, view, dtype=np.float64)) for view in data.views]
-        # The scaled views have norm 1, of which the bases may have left something out.
-        left_out = tuple(max(0.0, 1.0 - square) for square in kept)
-        scalings = (ViewScaling(norm=self.norm_factor),) * len(data.views)
-        problem = problem._replace(left_out=left_out, scalings=scalings)
-        return problem, leading_spectra(problem, MAX_DIRECTIONS // 2)
-
-    @shared
-    def landmarks(self, scaling: str, count: int) -> tuple[Landmarks, list[Neighbors]]:
-        """As many landmarks in a scaling, and the nearest ones of the samples."""
-        data = self._coordinates_in(scaling)
-        n_rows = max(LANDMARK_ROWS, ROWS_PER_LANDMARK * count)
-        rows = representative_rows(np.arange(len(data)), data.available, n_rows)
-        landmarks = fit_landmarks(data, count, rows, self.seed, self.importance)
-        return landmarks, landmarks.nearest(data)
-
-    def _coordinates_in(self, scaling: str) -> MultiViewData:
-        if scaling not in self.coordinates:
-            raise self.errors.get(scaling, ValueError(f"There are no views with {scaling!r}."))
-        return self.coordinates[scaling]
-
-    def _fit(self, setting: Setting, n_clusters: int, repairs: bool) -> tuple[Candidate, Array]:
-        """Candidate, and labels of the samples in its partitions."""
-        clock = perf_counter()
-        embedder, weights, objective = None, None, np.empty(0)
-        runs: tuple[Assignment, ...] = ()
-        by_landmark: LandmarkLabels | None = None
-        inertia: float | None = None
-        if setting.kind == "communities":
-            graph = self.graph(setting.scaling, setting.n_neighbors)
-            labels = graph.n_communities(n_clusters)[None].astype(LABEL_DTYPE)
-        else:
-            if setting.anchors:
-                embedder, rows, weights, objective = self._solve(setting, n_clusters)
-            else:
-                graph = self.graph(setting.scaling, setting.n_neighbors)
-                rows = graph.eigenvectors(n_clusters, diffused=setting.kind != "graph")
-            n_runs = 1 if repairs else n_kmeans_runs(len(self))
-            runs, labels, inertia = kmeans_runs(
-                rows, n_clusters, self.seed, n_runs, repairs=repairs
-            )
-        # Such partitions would agree completely, whatever the data.
-        if (labels == labels[:, :1]).all(axis=1).any():
-            raise ValueError("All samples fall into one cluster.")
-        if embedder is None:
-            runs = ()
-            landmarks, neighbors = self.landmarks(setting.scaling, self.n_landmarks)
-            by_landmark = landmarks.labels(neighbors, labels, n_clusters)
-            # As any other samples are labeled.
-            labels = landmarks.labels_of_samples(neighbors, by_landmark, n_clusters)
-        seconds = perf_counter() - clock
-        candidate = Candidate(
-            setting, embedder, runs, by_landmark, weights, objective, inertia, seconds
-        )
-        return candidate, labels
-
-    def _solve(self, setting: Setting, n_clusters: int) -> tuple[Embedder, Array, Array, Array]:
-        """Embedder, embedding, view weights and objective of the solution for a setting."""
-        data = self._coordinates_in(setting.scaling)
-        problem, spectra = self.linear_problem(setting.scaling)
-        sizes = Sizes(
-            n_clusters,
-            n_components=setting.components * n_clusters,
-            default_anchors=setting.anchors * n_clusters,
-        )
-        settings = SolverSettings(sizes, setting.beta, MAX_ITER, TOL, importance=self.importance)
-        solution, _ = solve(problem, data, settings, spectra=spectra)
-        embedder = embedder_of(solution, problem)
-        assert embedder is not None
-        return embedder, embedder(data), solution.weights, solution.objective
+def _require_clusters(partitions: Array) -> None:
+    """Raise if a partition has one cluster: such ones agree completely, whatever the data."""
+    if (partitions == partitions[:, :1]).all(axis=1).any():
+        raise CandidateError("All samples fall into one cluster.")
 
 
 def n_kmeans_runs(n_samples: int) -> int:

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import gen_batches
 
 from anchorview._utils.typing import Array, ExtendedArray
-from anchorview.estimators.auto.settings import KIND_WEIGHTS, FamilyKey
 
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
@@ -29,6 +29,14 @@ SAME_DISTANCE = 1e-9
 
 BLOCK = 2**18
 """Maximum number of array entries that are computed at a time."""
+
+
+class Family(NamedTuple):
+    """A kind of partitions in a scaling; those of one family are not independent evidence."""
+
+    kind: str
+    scaling: str
+    kind_weight: float
 
 
 def agreement_matrix(partitions: Array, n_clusters: int) -> Array:
@@ -71,18 +79,17 @@ def mean_agreement(agreement: Array, counts: Sequence[int]) -> Array:
     return means
 
 
-def family_weights(families: Sequence[FamilyKey]) -> Array:
+def family_weights(families: Sequence[Family]) -> Array:
     """Weights of partitions by their families; they sum to 1.
 
-    Kinds have the weights `KIND_WEIGHTS`, the families of each kind the same, and the partitions of
-    each family too.
+    The weight of a kind is shared by its families, and that of a family by its partitions.
     """
-    in_family, in_kind = Counter(families), Counter(kind for kind, _ in set(families))
-    weights = [KIND_WEIGHTS[key[0]] / (in_kind[key[0]] * in_family[key]) for key in families]
+    in_family, in_kind = Counter(families), Counter(own.kind for own in set(families))
+    weights = [own.kind_weight / (in_kind[own.kind] * in_family[own]) for own in families]
     return np.array(weights) / np.sum(weights)
 
 
-def cross_agreement(agreement: Array, families: Sequence[FamilyKey]) -> Array:
+def cross_agreement(agreement: Array, families: Sequence[Family]) -> Array:
     """Mean agreement of each partition with those of the other families, weighted as they are.
 
     If there is only one family, the mean agreement with the other partitions; 1 for a single
@@ -210,7 +217,7 @@ class FittedConsensus:
 
 
 def fit_consensus(
-    partitions: Array, families: Sequence[FamilyKey], n_clusters: int
+    partitions: Array, families: Sequence[Family], n_clusters: int
 ) -> FittedConsensus:
     """Consensus of partitions, started from the best one of each family."""
     agreement = agreement_matrix(partitions, n_clusters)
@@ -221,9 +228,9 @@ def fit_consensus(
     return FittedConsensus(consensus, labels, agreement, scores, weights)
 
 
-def best_by_family(scores: Array, families: Sequence[FamilyKey]) -> list[int]:
+def best_by_family(scores: Array, families: Sequence[Family]) -> list[int]:
     """Position of the partition with the highest score in each family, highest first."""
-    best: dict[FamilyKey, int] = {}
+    best: dict[Family, int] = {}
     for position in np.argsort(-scores, kind="stable"):
         best.setdefault(families[position], int(position))
     return list(best.values())

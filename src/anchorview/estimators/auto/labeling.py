@@ -1,6 +1,6 @@
 """Labels of any samples by the candidates and their consensus, and what explains them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,20 +12,12 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.assign import Assignment, ClusterSpread, labels_of_runs
+from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
-from anchorview.core.embed import Embedder, Pattern
-from anchorview.core.scale import ViewScaling
-from anchorview.estimators.auto.bases import Basis, Coordinates
-from anchorview.estimators.auto.candidates import Candidate, first_partitions
+from anchorview.estimators.auto.bases import Families, LocatedSamples
+from anchorview.estimators.auto.candidates import Candidate, EmbeddedCandidate, first_partitions
 from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.landmarks import (
-    LABEL_DTYPE,
-    LandmarkLabels,
-    Landmarks,
-    Neighbors,
-)
-from anchorview.estimators.auto.settings import SHARING_A_BASIS
+from anchorview.estimators.auto.landmarks import LABEL_DTYPE
 from anchorview.estimators.explanation import (
     ROUNDING,
     ClusterDistances,
@@ -40,7 +32,7 @@ from anchorview.estimators.explanation import (
     with_largest_at,
 )
 from anchorview.estimators.relabeling import Relabeling
-from anchorview.views.container import MultiViewData, container_with_views
+from anchorview.views.container import MultiViewData
 
 BLOCK_BYTES, MIN_BLOCK = 4 * 2**20, 256
 """Size of the rows that a thread labels at a time, and their minimum number."""
@@ -64,61 +56,6 @@ def record_type(n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0)
 
 
 @dataclass(frozen=True, eq=False)
-class Families:
-    """What the candidates of a fitted model take samples in; can be pickled."""
-
-    bases: dict[str, Basis]
-    """By the first of the two scalings of each."""
-    landmarks: dict[str, Landmarks]
-    """Landmarks that pass labels on, by scaling."""
-
-    def basis_of(self, scaling: str) -> Basis | None:
-        """Basis of a scaling; None if there is none."""
-        for first, second in SHARING_A_BASIS.items():
-            if scaling in (first, second):
-                return self.bases.get(first)
-        return None
-
-
-class LocatedSamples:
-    """Some samples in coordinates and among landmarks, each of which is computed once."""
-
-    def __init__(self, families: Families, data: MultiViewData) -> None:
-        self._families, self._data = families, data
-        self._coordinates: Coordinates = {}
-        self._neighbors: dict[str, list[Neighbors]] = {}
-
-    def coordinates(self, scaling: str) -> MultiViewData:
-        """Coordinates in a scaling."""
-        if scaling not in self._coordinates:
-            basis = self._families.basis_of(scaling)
-            assert basis is not None
-            self._coordinates |= basis(self._data)
-        return self._coordinates[scaling]
-
-    def neighbors(self, scaling: str) -> list[Neighbors]:
-        """Nearest landmarks in a scaling."""
-        if scaling not in self._neighbors:
-            landmarks = self._families.landmarks[scaling]
-            self._neighbors[scaling] = landmarks.nearest(self.coordinates(scaling))
-        return self._neighbors[scaling]
-
-    def embedding(self, candidate: Candidate) -> Array:
-        """Embedding by a candidate that has one."""
-        assert candidate.embedder is not None
-        return candidate.embedder(self.coordinates(candidate.setting.scaling))
-
-    def labels(self, candidate: Candidate, n_clusters: int) -> Array:
-        """Labels in the partitions of a candidate, (n_partitions, n)."""
-        if candidate.landmark_labels is None:
-            return labels_of_runs(candidate.runs, self.embedding(candidate))
-        scaling = candidate.setting.scaling
-        return self._families.landmarks[scaling].labels_of_samples(
-            self.neighbors(scaling), candidate.landmark_labels, n_clusters
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Clustering:
     """Candidates with the same number of clusters, and their consensus."""
 
@@ -132,7 +69,7 @@ class Clustering:
 
     def partitions(self, samples: LocatedSamples) -> Array:
         """Labels of samples in all partitions of the candidates, (n_partitions, n)."""
-        labels = [samples.labels(candidate, self.n_clusters) for candidate in self.candidates]
+        labels = [candidate.labels(samples) for candidate in self.candidates]
         return np.vstack(labels).astype(LABEL_DTYPE)
 
 
@@ -154,9 +91,14 @@ class Labeler:
     @property
     def n_anchors(self) -> int:
         """Columns of the embedding."""
-        embedder = self.clustering.candidates[self.best].embedder
-        assert embedder is not None
-        return embedder.n_anchors
+        return self.best_candidate.embedder.n_anchors
+
+    @property
+    def best_candidate(self) -> EmbeddedCandidate:
+        """Candidate whose embedding is returned."""
+        best = self.clustering.candidates[self.best]
+        assert isinstance(best, EmbeddedCandidate)
+        return best
 
     def record_type(self, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
         """Type of the record of a sample, whose embedding has the type `dtype`."""
@@ -182,7 +124,7 @@ class Labeler:
             records["second_labels"] = second
             records["confidence"] = voting.confidence(partitions, labels)
             records["squares"] = squares
-            records["embedding"] = samples.embedding(self.clustering.candidates[self.best])
+            records["embedding"] = self.best_candidate.embedding(samples)
             for position, level in enumerate(self.others):
                 own = level.consensus.labels(level.partitions(samples))
                 records["level_labels"][:, position] = own
@@ -197,9 +139,9 @@ class Labeler:
 
     def embedding(self, part: MultiViewData, factor: float = 1.0) -> Array:
         """Embedding of the samples of a part by the best candidate, times a factor."""
-        best = self.clustering.candidates[self.best]
+        best = self.best_candidate
         # The views that are used may be in a lower precision than all.
-        rows = self._of_blocks(lambda own: own.embedding(best).astype(part.dtype), part)
+        rows = self._of_blocks(lambda own: best.embedding(own).astype(part.dtype), part)
         rows *= factor
         return rows
 
@@ -392,60 +334,8 @@ class ConsensusExplanation(Explanation):
         for candidate, patterns in zip(
             candidates, np.split(self.consensus.patterns, ends, axis=1), strict=True
         ):
-            scaling = candidate.setting.scaling
-            if candidate.landmark_labels is None:
-                assert candidate.embedder is not None
-                embedder = candidate.embedder
-                centroids = np.stack([run.centroids for run in candidate.runs])
-                centers = np.einsum("cra,ral->cl", patterns, centroids)
-            else:
-                counts = families.landmarks[scaling].counts
-                embedder = VotesOfLandmarks(candidate.landmark_labels, counts, len(occupied))
-                centers = patterns.reshape(len(patterns), -1)
+            transform, maps, centers = candidate.readout(families, patterns)
             directions = cluster_directions(centers, self.relabeling, occupied)
-            transform = FamilyTransform(families, scaling, candidate.landmark_labels is not None)
-            readouts.append(Readout(transform, embedder, directions, normalize=True))
+            readouts.append(Readout(transform, maps, directions, normalize=True))
         used = self.labeler.used
         return Contributions(self.prepare, self.fitted_labels, self.relabeling, readouts, used)
-
-
-class VotesOfLandmarks(Embedder):
-    """Votes of landmarks for the labels of samples, as an embedding of weights on landmarks."""
-
-    def __init__(self, given: LandmarkLabels, counts: Sequence[int], n_clusters: int) -> None:
-        super().__init__(None, (ViewScaling(),) * len(counts), complete=False, maps={})
-        votes = given.shares[:, :, None] * np.eye(n_clusters)[given.labels]
-        stacked = votes.transpose(1, 0, 2).reshape(votes.shape[1], -1)
-        self._by_view = np.split(stacked, np.cumsum(counts)[:-1])
-
-    @property
-    def n_anchors(self) -> int:
-        """Number of labels in all partitions."""
-        return int(self._by_view[0].shape[1])
-
-    @property
-    def widths(self) -> list[int]:
-        """Number of landmarks of each view."""
-        return [len(rows) for rows in self._by_view]
-
-    def map_from(self, views: Pattern) -> Array:
-        """Map from the weights on the landmarks of some views to those of labels."""
-        return np.vstack([self._by_view[p] for p in views])
-
-
-@dataclass(frozen=True, eq=False)
-class FamilyTransform:
-    """Coordinates of samples in a scaling, or their weights on the landmarks; can be pickled."""
-
-    families: Families
-    scaling: str
-    lifted: bool
-
-    def __call__(self, data: MultiViewData) -> MultiViewData:
-        """Transformed views of samples."""
-        samples = LocatedSamples(self.families, data)
-        coordinates = samples.coordinates(self.scaling)
-        if not self.lifted:
-            return coordinates
-        weights = self.families.landmarks[self.scaling].weights(samples.neighbors(self.scaling))
-        return container_with_views(coordinates, tuple(weights))

@@ -24,7 +24,13 @@ from anchorview._utils.typing import Array
 from anchorview.core.neighbors import MAX_DISTANCES, graph_of_neighbors, nearest_places
 from anchorview.views.container import MultiViewData, RowBlock
 
-N_NEIGHBORS = 5
+N_LANDMARKS, N_LANDMARKS_OF_MANY, LANDMARKS_PER_CLUSTER = 2_000, 500, 5
+"""Number of landmarks that pass labels on, or more if clusters are many; if there are not as many
+samples, all are landmarks. The second number costs .02 in accuracy, and saves time for more samples
+than `MANY_SAMPLES`."""
+MANY_SAMPLES = 20_000
+
+N_NEAREST_LANDMARKS = 5
 """Number of landmarks on which a sample has weights."""
 
 LEADING, SAMPLES_PER_COORDINATE = 64, 4
@@ -62,7 +68,7 @@ class Landmarks:
 
     def nearest(self, coordinates: MultiViewData) -> list[Neighbors]:
         """Nearest landmarks of samples in each view; weights are 0 where a sample lacks it."""
-        shapes = [(len(coordinates), min(N_NEIGHBORS, count)) for count in self.counts]
+        shapes = [(len(coordinates), min(N_NEAREST_LANDMARKS, count)) for count in self.counts]
         near = [np.zeros(shape, dtype=np.int32) for shape in shapes]
         weights = [np.zeros(shape, dtype=coordinates.dtype) for shape in shapes]
 
@@ -100,29 +106,25 @@ class Landmarks:
             shares.append(table.max(axis=1) / total)
         return LandmarkLabels(np.array(labels, LABEL_DTYPE), np.array(shares, np.float32))
 
-    def labels_of_samples(
-        self, neighbors: Sequence[Neighbors], given: "LandmarkLabels", n_clusters: int
-    ) -> Array:
+    def labels_of_samples(self, neighbors: Sequence[Neighbors], given: "LandmarkLabels") -> Array:
         """Labels of samples in each partition: those with most votes, over all views."""
         pairs = zip(given.labels, given.shares, strict=True)
-        votes = (self.votes(neighbors, *pair, n_clusters) for pair in pairs)
+        votes = (self.votes(neighbors, *pair) for pair in pairs)
         # Two views often have all of their weight on different labels: not rounding decides then.
         rounded = (np.round(own, VOTE_DIGITS) for own in votes)
         return np.array([own.argmax(axis=1) for own in rounded], dtype=LABEL_DTYPE)
 
-    def votes(
-        self, neighbors: Sequence[Neighbors], labels: Array, shares: Array, n_clusters: int
-    ) -> Array:
-        """Votes for each label for each sample in one partition, (n, n_clusters)."""
-        n = len(neighbors[0][0])
+    def votes(self, neighbors: Sequence[Neighbors], labels: Array, shares: Array) -> Array:
+        """Votes for each label for each sample in one partition, (n, n_labels)."""
+        n, n_labels = len(neighbors[0][0]), 1 + int(labels.max())
         starts = np.cumsum([0, *self.counts[:-1]])
         cells, values = [], []
         for (near, weights), start in zip(neighbors, starts, strict=True):
             at = start + near
-            cells.append((labels[at] + n_clusters * np.arange(n)[:, None]).ravel())
+            cells.append((labels[at] + n_labels * np.arange(n)[:, None]).ravel())
             values.append((weights * shares[at]).ravel())
-        total = np.bincount(np.concatenate(cells), np.concatenate(values), n * n_clusters)
-        return total.reshape(n, n_clusters)
+        total = np.bincount(np.concatenate(cells), np.concatenate(values), n * n_labels)
+        return total.reshape(n, n_labels)
 
 
 @dataclass(frozen=True)
@@ -156,13 +158,19 @@ def fit_landmarks(
     return Landmarks(tuple(places for _, places in parallel_map(place, views)), importance)
 
 
+def n_landmarks(n_clusters: int, n_samples: int) -> int:
+    """Number of landmarks that pass labels on to so many samples."""
+    count = N_LANDMARKS if n_samples <= MANY_SAMPLES else N_LANDMARKS_OF_MANY
+    return max(count, LANDMARKS_PER_CLUSTER * n_clusters)
+
+
 def leading_coordinates(rows: Array) -> Array:
     """Coordinates of rows of a view in which neighbors are found."""
     return rows[:, :LEADING] if len(rows) >= SAMPLES_PER_COORDINATE * LEADING else rows
 
 
 def _weighted(rows: Array, places: Array) -> Neighbors:
-    near, d = nearest_places([rows], [places.astype(rows.dtype, copy=False)], N_NEIGHBORS)
+    near, d = nearest_places([rows], [places.astype(rows.dtype, copy=False)], N_NEAREST_LANDMARKS)
     scale = d.mean(axis=1, keepdims=True)
     weights = np.exp(-np.divide(d, scale, out=np.zeros_like(d), where=scale > 0))
     return near, weights / weights.sum(axis=1, keepdims=True)

@@ -19,16 +19,12 @@ from scipy.signal import find_peaks
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import CandidatePool, families_of
+from anchorview.estimators.auto.bases import NEIGHBOR_SCALINGS, NORMALIZED, SHARING_A_BASIS
+from anchorview.estimators.auto.candidates import POOL, families_of
 from anchorview.estimators.auto.consensus import agreement_between, fit_consensus
 from anchorview.estimators.auto.labeling import Clustering
-from anchorview.estimators.auto.settings import (
-    N_NEIGHBORS,
-    NEIGHBOR_SCALINGS,
-    NORMALIZED,
-    POOL,
-    SHARING_A_BASIS,
-)
+from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS
+from anchorview.estimators.auto.pool import CandidatePool
 from anchorview.estimators.auto.structure import normal_noise
 from anchorview.views.container import MultiViewData, container_with_views
 

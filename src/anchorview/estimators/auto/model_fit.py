@@ -12,12 +12,21 @@ from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.scale import fit_scalings
 from anchorview.core.view_importance import relative
-from anchorview.estimators.auto.bases import MAX_DIRECTIONS, Basis, fit_bases
+from anchorview.estimators.auto.bases import (
+    MAX_DIRECTIONS,
+    NEIGHBOR_SCALINGS,
+    SCALINGS,
+    SHARING_A_BASIS,
+    STANDARDIZED,
+    Basis,
+    Families,
+    fit_bases,
+)
 from anchorview.estimators.auto.candidates import (
-    FIT_ERRORS,
     N_KMEANS_RUNS,
-    CandidatePool,
-    FittedCandidates,
+    POOL,
+    SIZES,
+    EmbeddedCandidate,
     families_of,
     first_partitions,
 )
@@ -27,7 +36,8 @@ from anchorview.estimators.auto.consensus import (
     fit_consensus,
     mean_agreement,
 )
-from anchorview.estimators.auto.labeling import Clustering, Families, record_type
+from anchorview.estimators.auto.labeling import Clustering, record_type
+from anchorview.estimators.auto.landmarks import n_landmarks
 from anchorview.estimators.auto.levels import (
     LevelLabels,
     LevelScan,
@@ -36,20 +46,12 @@ from anchorview.estimators.auto.levels import (
     fit_levels,
     scan_levels,
 )
+from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS
+from anchorview.estimators.auto.pool import CandidatePool, FittedCandidates
 from anchorview.estimators.auto.representative_rows import (
     n_sampled,
     order_by_content,
     representative_rows,
-)
-from anchorview.estimators.auto.settings import (
-    N_NEIGHBORS,
-    NEIGHBOR_SCALINGS,
-    POOL,
-    SCALINGS,
-    SHARING_A_BASIS,
-    SIZES,
-    STANDARDIZED,
-    n_landmarks,
 )
 from anchorview.estimators.auto.structure import Structure, judge_structure, structure_sentence
 from anchorview.estimators.auto.view_consistency import (
@@ -103,12 +105,10 @@ class FittedModel:
                 self.result.labels, self.fitted.partitions[firsts], k
             ),
             "stability": self.agreement.diagonal(),
-            "inertia": [c.inertia for c in candidates],
-            "n_iter": [len(c.objective) or None for c in candidates],
-            "seconds": [c.seconds for c in candidates],
         }
         settings = [*(c.setting for c in candidates), *(setting for setting, _ in failed)]
-        table = pd.DataFrame([setting.row(k) for setting in settings]).join(pd.DataFrame(columns))
+        table = pd.DataFrame([setting.row(k) for setting in settings])
+        table = table.join(pd.DataFrame(columns)).join(pd.DataFrame([c.row() for c in candidates]))
         table["error"] = [""] * len(candidates) + [error for _, error in failed]
         integers = dict.fromkeys(["n_anchors", "n_components", "n_iter"], "Int64")
         return table.astype({**integers, "inertia": "float64", "beta": "float64"})
@@ -120,7 +120,7 @@ class FittedModel:
         firsts = first_partitions(self.fitted.candidates)
         by_candidate = np.add.reduceat(self.result.weights, firsts)
         for weight, candidate in zip(by_candidate, self.fitted.candidates, strict=True):
-            if candidate.view_weights is not None:
+            if isinstance(candidate, EmbeddedCandidate):
                 weights[used] += weight * candidate.view_weights
         return weights / weights.sum()
 
@@ -174,7 +174,7 @@ def fit_model(
         alone = alone[:, kept[order]]
     pool.n_landmarks = n_landmarks(largest, len(source))
     fitted = pool.fit(POOL[budget], number, say)
-    if all(candidate.embedder is None for candidate in fitted.candidates):
+    if not any(isinstance(own, EmbeddedCandidate) for own in fitted.candidates):
         raise ValueError(f"{NO_CANDIDATE}{fitted.failed[0][1]}")
     result = fit_consensus(fitted.partitions, families_of(fitted.candidates), number)
     clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
@@ -191,7 +191,7 @@ def fit_model(
         structure = judge_structure(standardized, result.labels, number, seed)
     say(structure_sentence(structure.value), clock)
     landmarks = {
-        scaling: pool.landmarks(scaling, pool.n_landmarks)[0]
+        scaling: pool.landmarks_in(scaling)[0]
         for scaling in NEIGHBOR_SCALINGS
         if scaling in pool.coordinates
     }
@@ -215,7 +215,7 @@ def _fit_pool(
 ) -> tuple[dict[str, Basis], CandidatePool, Array]:
     """Bases of samples, the pool of their coordinates, and the order of the samples in it."""
     order = order_by_content(sample, fit_scalings(sample, STANDARDIZED))
-    bases, coordinates, errors = fit_bases(sample[order], FIT_ERRORS)
+    bases, coordinates, errors = fit_bases(sample[order])
     if not bases:
         raise ValueError(f"{NO_CANDIDATE}{errors[STANDARDIZED]}")
     norm_factor = float(np.sqrt(n_represented / len(sample)))

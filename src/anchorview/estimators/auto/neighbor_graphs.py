@@ -10,8 +10,7 @@ neighbors.
 """
 
 from collections.abc import Mapping
-from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -23,8 +22,10 @@ from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.neighbors import nearest_others, normalized_affinity
 from anchorview.estimators.auto.landmarks import leading_coordinates
-from anchorview.estimators.auto.settings import N_NEIGHBORS
 from anchorview.views.container import MultiViewData
+
+N_NEIGHBORS = 15
+"""Number of neighbors."""
 
 DENSE_SIZE = 500
 """Number of samples up to which all eigenvectors are computed."""
@@ -61,50 +62,29 @@ class NeighborGraph:
         coordinates: MultiViewData,
         n_neighbors: int = N_NEIGHBORS,
         importance: Array | None = None,
+        neighbors: list[Neighbors] | None = None,
     ) -> None:
         self.n_samples = len(coordinates)
-        self._importance = np.ones(len(coordinates.views)) if importance is None else importance
-        self._available = coordinates.available
-
-        def neighbors_in(p: int) -> Neighbors:
-            rows = np.arange(self.n_samples)
-            if self._available is not None:
-                rows = np.flatnonzero(self._available[:, p])
-            if len(rows) < 2:
-                return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
-            points = leading_coordinates(coordinates.views[p][rows])
-            near, squares = nearest_others([points], n_neighbors)
-            if (squares[:, -1] <= EQUAL * np.square(points).sum(axis=1).mean()).any():
-                # Of many equal rows, those that are also near in other views are neighbors.
-                others = (view[rows] for q, view in enumerate(coordinates.views) if q != p)
-                added = [OTHER_VIEWS * leading_coordinates(view) for view in others]
-                near, _ = nearest_others([np.hstack([points, *added])], n_neighbors)
-                away = (np.square(points - points[column]).sum(axis=1) for column in near.T)
-                squares = np.column_stack(list(away))
-                order = np.argsort(squares, axis=1, kind="stable")
-                near, squares = (np.take_along_axis(x, order, axis=1) for x in (near, squares))
-            return rows, near, squares.astype(np.float64)
-
+        self._coordinates = coordinates
         views = range(len(coordinates.views))
-        self._neighbors = [result for _, result in parallel_map(neighbors_in, views)]
-        self._connect(n_neighbors)
-
-    def _connect(self, count: int) -> None:
+        self._importance = np.ones(len(views)) if importance is None else importance
+        if neighbors is None:
+            found = parallel_map(partial(_neighbors_in, coordinates, n_neighbors), views)
+            neighbors = [result for _, result in found]
+        self._neighbors = neighbors
         self._communities: dict[float, Array] = {}
-        self._views = [self._graph(*of_view, count) for of_view in self._neighbors]
+        self._views = [self._graph(*of_view, n_neighbors) for of_view in neighbors]
         weighted = [w * N for w, N in zip(self._importance, self._views, strict=True)]
         self._sum: sparse.csr_array = sum(weighted[1:], weighted[0])
         mean = self._sum * (1 / len(self._views))
-        if self._available is not None:
+        if coordinates.available is not None:
             # Samples that lack views have weights in fewer graphs.
             mean = normalized_affinity(mean)
         self.mean: sparse.csr_array = mean
 
     def of_nearest(self, count: int) -> Self:
         """Return the graph of fewer neighbors."""
-        graph = copy(self)
-        graph._connect(count)
-        return graph
+        return type(self)(self._coordinates, count, self._importance, self._neighbors)
 
     def communities(self, resolution: float) -> Array:
         """Louvain communities at a resolution, by descending size."""
@@ -188,6 +168,27 @@ class NeighborGraph:
         W = sparse.csr_array((weights.ravel(), indices), shape=(n, n))
         W = W.maximum(W.T)
         return normalized_affinity(W)
+
+
+def _neighbors_in(coordinates: MultiViewData, n_neighbors: int, view: int) -> Neighbors:
+    """Nearest neighbors in a view of the samples that have it."""
+    rows = np.arange(len(coordinates))
+    if coordinates.available is not None:
+        rows = np.flatnonzero(coordinates.available[:, view])
+    if len(rows) < 2:
+        return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
+    points = leading_coordinates(coordinates.views[view][rows])
+    near, squares = nearest_others([points], n_neighbors)
+    if (squares[:, -1] <= EQUAL * np.square(points).sum(axis=1).mean()).any():
+        # Of many equal rows, those that are also near in other views are neighbors.
+        others = (own[rows] for q, own in enumerate(coordinates.views) if q != view)
+        added = [OTHER_VIEWS * leading_coordinates(own) for own in others]
+        near, _ = nearest_others([np.hstack([points, *added])], n_neighbors)
+        away = (np.square(points - points[column]).sum(axis=1) for column in near.T)
+        squares = np.column_stack(list(away))
+        order = np.argsort(squares, axis=1, kind="stable")
+        near, squares = (np.take_along_axis(x, order, axis=1) for x in (near, squares))
+    return rows, near, squares.astype(np.float64)
 
 
 def _next_power(counts: Mapping[float, int], n_clusters: int) -> float:

@@ -16,10 +16,15 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import CandidatePool, kmeans_runs, n_kmeans_runs
+from anchorview.estimators.auto.candidates import (
+    COMPARED_DIRECTIONS,
+    GRAPHS,
+    kmeans_runs,
+    n_kmeans_runs,
+)
 from anchorview.estimators.auto.consensus import agreement_between
 from anchorview.estimators.auto.landmarks import LABEL_DTYPE
-from anchorview.estimators.auto.settings import COMPARED_DIRECTIONS, GRAPHS
+from anchorview.estimators.auto.pool import CandidatePool
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
 
