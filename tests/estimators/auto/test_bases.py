@@ -38,7 +38,7 @@ def scaled(data, scaling):
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_coordinates_keep_distances_and_norms(data, scaling, exact, set_constants):
     set_constants(bases, EXACT_SPECTRUM=1_000 if exact else 0)
-    coordinates = fit_bases(data, ())[1][scaling]
+    coordinates = fit_bases(data)[1][scaling]
     for view in coordinates.views:
         assert view.shape[1] <= MAX_DIRECTIONS + 1
         assert np.square(view).sum() == pytest.approx(1, abs=1e-2)
@@ -71,7 +71,7 @@ def test_new_samples_sparse_samples_and_missing_views(data, scaling, dtype):
 
 def test_few_samples_keep_all_directions():
     data = MultiViewData([np.random.default_rng(0).standard_normal((150, 400))])
-    coordinates = fit_bases(data, ())[1]["zscore"]
+    coordinates = fit_bases(data)[1]["zscore"]
     np.testing.assert_allclose(
         pdist(coordinates.views[0]), pdist(scaled(data, "zscore")[0]), rtol=1e-5
     )

@@ -491,11 +491,11 @@ class AutoDALMC(EmbeddingClusterer):
         directions = self.candidates_["kind"] == "directions"
         self.best_candidate_ = int(self.candidates_["agreement"].where(directions).argmax())
         self.agreement_ = fitted.agreement
-        self.objective_ = self._labeler.best_candidate.objective
-        self.n_iter_ = len(self.objective_)
         self.views_ = self._table_of_views(
             weight=fitted.view_weights(), agreement_with_result=fitted.view_agreement()
         )
+        self.objective_ = self._labeler.best_candidate.objective
+        self.n_iter_ = len(self.objective_)
         table = None if fitted.scan is None else fitted.scan.table
         self.curve_ = None if table is None else table["agreement"]
         self.chance_curve_ = None if table is None else table["chance"]

@@ -6,6 +6,7 @@ agree less without it.
 """
 
 from collections.abc import Container, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import add
 from typing import Any
@@ -167,7 +168,8 @@ def compared_agreement(agreement: Array, view: int, used: Sequence[int]) -> tupl
 
 def _families_agreement(pool: CandidatePool, n_clusters: int) -> float:
     """Mean agreement between families; NaN if fewer than two can be fitted."""
-    return agreement_between(pool.fit([*COMPARED_DIRECTIONS, *GRAPHS], n_clusters).by_family)
+    directions = [replace(own, compared=False) for own in COMPARED_DIRECTIONS]
+    return agreement_between(pool.fit([*directions, *GRAPHS], n_clusters).by_family)
 
 
 def _n_lacking(views: Sequence[int], part: MultiViewData) -> int:
