@@ -18,19 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from _measurements import Measurement, PeakMemory
 from anchorview import MultiViewData, make_multiview
 from anchorview._utils.memory import free_memory
+from anchorview.datasets.synthetic import random_availability
 from anchorview.estimators.methods import METHODS, method_class
-from anchorview.experiments.jobs import METRICS, Job, Result, RowOrder
-from anchorview.experiments.measuring import (
-    clocks,
-    elapsed,
-    impute_means,
-    ordered,
-    remove_entries,
-)
+from anchorview.experiments.jobs import METRICS, Job, Result
+from anchorview.experiments.measuring import clocks, elapsed
 from anchorview.experiments.runner import run_jobs
 from anchorview.metrics import clustering_scores
 from compared_results import (
@@ -42,7 +38,9 @@ from compared_results import (
     PATH,
     SCALED,
     Position,
+    PreparedJob,
     ResultFile,
+    RowOrder,
     job_at,
 )
 from data import FOLDER, load
@@ -88,7 +86,7 @@ def cpu_limit(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def labeled_data(job: Job) -> tuple[MultiViewData, np.ndarray]:
+def labeled_data(job: PreparedJob) -> tuple[MultiViewData, np.ndarray]:
     """Views and classes of a job; rows are ordered, entries removed and imputed as it says."""
     if job.data.startswith(MADE):
         views, y = make_multiview(
@@ -101,13 +99,34 @@ def labeled_data(job: Job) -> tuple[MultiViewData, np.ndarray]:
         )
     else:
         views, y = load(job.data)
-    data, y = ordered(MultiViewData(views), y, job)
+    if job.order == "sorted":
+        rows = np.argsort(y, kind="stable")
+    else:
+        rows = np.random.RandomState(job.seed).permutation(len(y))
+    data, y = MultiViewData(views)[rows], y[rows]
     if job.missing:
         data = remove_entries(data, job.missing, job.seed)
     return impute_means(data) if job.impute else data, y
 
 
-def measure(job: Job, limit: Measurement) -> Result:
+def remove_entries(data: MultiViewData, fraction: float, seed: int) -> MultiViewData:
+    """Remove a fraction of the (sample, view) entries of complete data at random."""
+    rng, n_views = np.random.RandomState(seed), len(data.views)
+    available = random_availability(len(data), n_views, fraction, rng, among=n_views)
+    return MultiViewData(dict(zip(data.names, data.views, strict=True)), available=available)
+
+
+def impute_means(data: MultiViewData) -> MultiViewData:
+    """Replace missing views of samples by the feature means over the other samples."""
+    imputed = {}
+    for name, view, available in zip(data.names, data.views, data.available.T, strict=True):
+        dense = (view.toarray() if sparse.issparse(view) else view).astype(data.dtype)
+        dense[~available] = dense[available].mean(axis=0, dtype=np.float64)
+        imputed[name] = dense
+    return MultiViewData(imputed)
+
+
+def measure(job: PreparedJob, limit: Measurement) -> Result:
     data, y = labeled_data(job)
     settings = {"n_clusters": len(np.unique(y)), "random_state": job.seed, **dict(job.settings)}
     model = method_class(job.method)(**settings)

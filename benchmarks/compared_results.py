@@ -9,14 +9,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from _measurements import when_and_where
 from anchorview._utils.atomic_files import atomic_write
 from anchorview.estimators.methods import METHODS, PUBLISHED_SETTINGS, find_method
-from anchorview.experiments.jobs import METRICS, Job, Result, RowOrder
+from anchorview.experiments.jobs import METRICS, Job, Result
 
 PATH = Path(__file__).with_name("compared.json")
 
@@ -64,6 +64,22 @@ DIGITS = {**dict.fromkeys(METRICS, 4), "seconds": 3, "megabytes": 1, "iterations
 DIGITS |= {"wall": 3, "others": 2, "clusters": 0}
 FIELDS = (*POSITION, "status", *MEASURED)
 
+RowOrder = Literal["sorted", "shuffled"]
+"""Order of the rows of a data set: by class, or random."""
+
+
+@dataclass(frozen=True)
+class PreparedJob(Job):
+    """A job on data with ordered rows and removed entries."""
+
+    missing: float = 0.0
+    """Fraction of the (sample, view) entries to remove at random; every sample keeps a view."""
+    impute: bool = False
+    """Whether to replace missing entries by feature means."""
+    order: RowOrder = "shuffled"
+    """Order in which the rows are passed to the fit; the seed determines a random one."""
+
+
 Position = tuple[str, str, float, RowOrder, int]
 """Data set, column, share of missing entries, order of rows and seed."""
 
@@ -73,11 +89,11 @@ def is_imputed(column: str, missing: float) -> bool:
     return missing > 0 and not find_method(COLUMNS[column][0]).accepts_missing_views
 
 
-def job_at(position: Position) -> Job:
+def job_at(position: Position) -> PreparedJob:
     """Job that measures a row."""
     data, column, missing, order, seed = position
     method, settings = COLUMNS[column]
-    return Job.of(
+    return PreparedJob.of(
         data,
         method,
         settings,
@@ -116,7 +132,9 @@ class ResultFile:
         known = (position for position in self.rows if position[1] in COLUMNS)
         return {job_at(position).key(""): self.rows[position] for position in known}
 
-    def add(self, key: str, job: Job, result: Result, environment: Mapping[str, Any]) -> None:
+    def add(
+        self, key: str, job: PreparedJob, result: Result, environment: Mapping[str, Any]
+    ) -> None:
         """Add the result of a job."""
         settings = dict(job.settings)
         column = next(name for name, entry in COLUMNS.items() if entry == (job.method, settings))

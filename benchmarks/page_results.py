@@ -6,9 +6,8 @@ from functools import cached_property
 import pandas as pd
 
 from anchorview.estimators.methods import REGISTRY, find_method
-from anchorview.experiments.jobs import RowOrder
 from anchorview.experiments.ranks import Overall, overall
-from compared_results import COLUMNS, IMML, MADE, ResultFile
+from compared_results import COLUMNS, IMML, MADE, ResultFile, RowOrder
 
 AUTO, DALMC, PUBLISHED = "auto", "dalmc", "dalmc (as published)"
 

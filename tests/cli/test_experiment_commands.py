@@ -16,11 +16,10 @@ from anchorview.experiments import outputs
 from helpers.command_line import INTERRUPTIBLE, MAIN, command, error_of, output_of, posix, run
 
 PLAN = """
-suites = ["compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete"]
+suites = ["compare", "ablation", "runtime", "beta", "anchors", "convergence"]
 runs = 2
 betas = [0.01, 0.1]
 anchors = [1, 2]
-missing = [0.0, 0.3]
 methods = ["amgl", "bmvc", "omsc", "dalmc"]
 
 [grids.amgl]
@@ -156,7 +155,7 @@ def test_results_of_another_version_are_reported(folder, tmp_path, set_constants
 
 def test_list_has_suites_data_sets_and_instructions(folder, tmp_path):
     shown = output_of("experiment", "list", "--data", folder)
-    for text in ("compare", "incomplete", "digits", "synthetic", "small", "AWA", "126054"):
+    for text in ("compare", "anchors", "digits", "synthetic", "small", "AWA", "126054"):
         assert text in shown
     assert "not ours to redistribute" in shown
     shown = output_of("experiment", "list", "--data", tmp_path)

@@ -64,7 +64,7 @@ def test_page_has_all_sections_and_figures(written, page):
     assert ", ".join(page.section_titles) == (
         "Overview, Ranks, Accuracy, Accuracy, oracle, Time and accuracy, "
         "Beta (figures 2-3 of the paper), Number of anchors (figures 4-5 of the paper), "
-        "Convergence (figure 6 of the paper), Missing views, ACC, Missing views, NMI, "
+        "Convergence (figure 6 of the paper), "
         "Tables, Comparison with the paper, Not done, Protocol, How to reproduce"
     )
     sources = {attributes["src"] for attributes in page.attributes("img")}
@@ -74,7 +74,7 @@ def test_page_has_all_sections_and_figures(written, page):
 
 
 def test_page_shows_what_is_done_with_escaped_names(written, page):
-    assert "jobs done 50 of 52" in page.text
+    assert "jobs done 38 of 40" in page.text
     assert "jobs out of memory 2" in page.text
     assert f"more than 1 GB <i>{ODD}</i>" in page.text
     assert COMMAND in page.text
@@ -96,8 +96,8 @@ def test_figures_are_drawn_in_a_browser_without_errors_or_network(
 ):
     path = written[0] / "report.html"
     page = open_page(path, width=width, scheme=scheme)
-    # Accuracy with and without oracle, time, two parameters, two of missing views, convergence.
-    assert page.js("[...document.images].filter(image => image.naturalWidth > 100).length") == 8
+    # Accuracy with and without oracle, time, two parameters, convergence.
+    assert page.js("[...document.images].filter(image => image.naturalWidth > 100).length") == 6
     assert page.js("document.documentElement.scrollWidth") <= width
     page.assert_clean()
     assert path.stat().st_size < 6e6
@@ -107,7 +107,7 @@ def test_suites_without_most_results_have_a_page(tmp_path):
     book = Book()
     for suite in ("compare", "runtime", "convergence"):
         book.add("DALMC", None, suite=suite)
-    for suite in ("beta", "anchors", "incomplete"):
+    for suite in ("beta", "anchors"):
         book.add("DALMC", None, suite=suite, point=0.1)
     book.add("DALMC", done([0.5]))
     write_outputs(tmp_path, book.entries, book.results, book.sets, [])

@@ -64,7 +64,6 @@ INVALID = {
         ("betas = [0.1, 0]", r"'betas' .* a float in the range \(0.0, inf\). Got 0"),
         ("betas = [nan]", "'betas' .* Got nan"),
         ("anchors = [1.5]", "'anchors' .* Got 1.5"),
-        ("missing = [1]", r"'missing' .* a float in the range \[0.0, 1.0\). Got 1"),
         ("time_limit = 0", "'time_limit' .* Got 0"),
         ('memory_limit = "much"', "memory_limit='much' is not a number of bytes"),
         ("[grids.kmeans]\nk = [1]", "Unknown method 'kmeans'; choose from auto, "),

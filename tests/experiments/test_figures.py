@@ -34,8 +34,7 @@ def texts(path):
 def test_all_suites_have_figures_with_the_names_of_data_sets_and_series(drawn):
     names = {path.stem for path in drawn.glob("*.svg")}
     assert ", ".join(sorted(names)) == (
-        "accuracy, accuracy-oracle, anchors, beta, convergence, incomplete-acc, incomplete-nmi, "
-        "time-accuracy"
+        "accuracy, accuracy-oracle, anchors, beta, convergence, time-accuracy"
     )
     assert {path.stem for path in drawn.glob("*.png")} == names
     for path in drawn.glob("*.svg"):
@@ -44,7 +43,6 @@ def test_all_suites_have_figures_with_the_names_of_data_sets_and_series(drawn):
     assert not any("oracle" in text for text in texts(drawn / "accuracy.svg"))
     assert {"AMGL (oracle)", "DALMC (oracle)"} <= texts(drawn / "accuracy-oracle.svg")
     assert {"ACC", "NMI", "F1", "Purity", "ARI", "0.001", "0.1"} <= texts(drawn / "beta.svg")
-    assert {"DALMC", "DALMC on imputed means"} <= texts(drawn / "incomplete-nmi.svg")
     assert {"DALMC", "FPMVS-CAG"} <= texts(drawn / "time-accuracy.svg")
 
 

@@ -2,24 +2,13 @@ import subprocess
 import sys
 import time
 
-import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
-from anchorview import MultiViewData
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.jobs import METRICS, Job
-from anchorview.experiments.measuring import (
-    clocks,
-    elapsed,
-    impute_means,
-    ordered,
-    remove_entries,
-    run_job,
-)
+from anchorview.experiments.measuring import clocks, elapsed, run_job
 from anchorview.experiments.tables import BUSY_CORES
 from anchorview.metrics import clustering_scores
 from helpers.job_problems import MadeData
@@ -91,28 +80,12 @@ def test_deterministic_labels_are_repeated(method, settings):
     assert result.scores == scores_of([fit(method, **settings).labels_] * 3)
 
 
-@pytest.mark.parametrize("order", ["file", "sorted", "shuffled"])
-def test_rows_and_classes_are_ordered_together(order):
-    # The first feature tells the row.
-    numbers = np.arange(len(CLASSES))
-    views = MultiViewData([numbers[:, None] + 0.0, -numbers[:, None] - 0.0])
-    data, classes = ordered(views, CLASSES, Job("made", "dalmc", order=order, seed=1))
-    rows = data.views[0][:, 0].astype(int)
-    np.testing.assert_array_equal(data.views[1][:, 0], -rows)
-    np.testing.assert_array_equal(classes, CLASSES[rows])
-    np.testing.assert_array_equal(np.sort(rows), numbers)
-    assert (np.diff(classes) >= 0).all() == (order == "sorted")
-    assert (np.diff(rows) > 0).all() == (order == "file")
-
-
 def test_results_have_attributes_of_the_fit():
     result, model = run(runs=1), fit()
     assert result.objective == tuple(model.objective_)
     assert result.view_weights == tuple(model.views_["weight"])
     assert result.n_iter == model.n_iter_
     assert 0 < result.fit_seconds < result.seconds
-    assert result.cpu_seconds > 0
-    assert result.other_cores >= 0
 
 
 @pytest.mark.system
@@ -134,37 +107,9 @@ def test_other_processes_are_seen():
     assert elapsed(start)["other_cores"] > BUSY_CORES
 
 
-@pytest.mark.parametrize("fraction", [0.1, 0.5, 0.9])
-def test_removed_entries_are_random_and_every_sample_keeps_a_view(fraction):
-    removed = remove_entries(VIEWS, fraction, seed=0)
-    assert removed.available.any(axis=1).all()
-    assert (~removed.available).mean() == pytest.approx(min(fraction, 0.5), abs=0.01)
-    np.testing.assert_array_equal(removed.available, remove_entries(VIEWS, fraction, 0).available)
-    if fraction < 0.5:
-        assert (removed.available != remove_entries(VIEWS, fraction, 1).available).any()
-
-
-def test_missing_entries_are_imputed_by_means_also_of_sparse_views():
-    removed = remove_entries(VIEWS, 0.4, seed=0)
-    imputed = impute_means(removed)
-    assert imputed.available is None
-    assert imputed.names == VIEWS.names
-    for view, has, full in zip(VIEWS.views, removed.available.T, imputed.views, strict=True):
-        expected = pd.DataFrame(np.where(has[:, None], view, np.nan))
-        np.testing.assert_allclose(full, expected.fillna(expected.mean()), atol=1e-12)
-    counts = np.array([[1, 2], [2, 3], [9, 9]])
-    available = [[True, True], [True, True], [False, True]]
-    data = MultiViewData([sparse.csr_array(counts), counts], available=available)
-    np.testing.assert_allclose(impute_means(data).views[0], [[1, 2], [2, 3], [1.5, 2.5]])
-
-
-def test_missing_entries_need_complete_data_and_compared_methods_imputed_data():
-    result = run("amgl", missing=0.3, runs=1)
-    assert result.status == "failed"
-    assert "every view" in result.reason
-    assert run("amgl", missing=0.3, impute=True, runs=1).status == "done"
+def test_methods_that_do_not_accept_missing_views_fail_with_the_reason():
     incomplete = MadeData(n_clusters=K, missing=0.2)
     assert run(data=incomplete, runs=1).status == "done"
-    result = run(data=incomplete, missing=0.2, runs=1)
+    result = run("amgl", data=incomplete, runs=1)
     assert result.status == "failed"
-    assert "has missing views already" in result.reason
+    assert "every view" in result.reason

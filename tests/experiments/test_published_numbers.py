@@ -76,7 +76,6 @@ def test_results_beside_published_numbers():
     assert rows["F1", "ablation-1"] == ["34.69", "40.00 ± 0.58", "", "", ""]
     assert rows["fit_seconds", "DALMC"] == ["43.50", "1.50", "", "", ""]
     assert not any(metric == "ARI" for metric, _ in rows)
-    assert "features" in table.caption
     # Data sets have the numbers of their name in the paper.
     assert tables_by_name("mine")["published"].texts()["data"].unique().tolist() == ["mine"]
     assert "published" not in tables_by_name("digits", published_as=None)

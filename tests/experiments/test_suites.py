@@ -7,8 +7,15 @@ import pytest
 
 from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, find_method, method_class
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.plan import LABEL_MODES, MODES, SUITES, ExperimentPlan
-from anchorview.experiments.suites import canonical_settings, entries
+from anchorview.experiments.plan import (
+    LABEL_MODES,
+    MODES,
+    SUITES,
+    ExperimentPlan,
+    canonical_settings,
+    entries,
+    left_out,
+)
 from helpers.installed import INSTALLED
 
 COMPLETE = DataSet("complete", None, 300, 5, (20, 10, 8, 6), "0")
@@ -82,26 +89,6 @@ def test_published_settings_are_those_of_as_published_in_the_grid_of_the_oracle(
         assert {**defaults, "n_clusters": 5, **settings} == model.get_params()
 
 
-def test_choices_change_one_default_and_runtime_jobs_run_once_and_alone():
-    default, *others = suite_entries("choices")
-    assert default.job.settings == ()
-    assert {len(entry.job.settings) for entry in others} == {1}
-    assert len({entry.job for entry in others}) == len(others)
-    found = suite_entries("runtime")
-    assert columns(found) == [*COLUMNS, "DALMC (auto)"]
-    assert {(entry.job.runs, entry.job.alone) for entry in found} == {(1, True)}
-
-
-def test_order_has_every_method_on_sorted_and_shuffled_rows():
-    found = suite_entries("order")
-    methods = [*COLUMNS, "DALMC (auto)"]
-    orders = ("sorted", "shuffled")
-    assert columns(found) == [f"{name}, {order} rows" for name in methods for order in orders]
-    for by_class, random in zip(found[::2], found[1::2], strict=True):
-        assert (by_class.job.order, random.job.order) == orders
-        assert replace(by_class.job, order="shuffled") == random.job
-
-
 def test_ablation_searches_the_same_grid_for_all_variants():
     found = suite_entries("ablation")
     variants = {"DALMC": "dalmc", "ablation-1": "sampled-anchors", "ablation-2": "box-graph"}
@@ -120,13 +107,33 @@ def test_ablation_searches_the_same_grid_for_all_variants():
             assert all(settings == common for settings in tried)
 
 
-def test_missing_views_are_accepted_and_every_sample_can_keep_one():
-    found = suite_entries("all", PARTIAL)
-    assert {entry.job.method for entry in found} == {"dalmc", "auto"}
-    assert {entry.suite for entry in found} == set(SUITES) - {"incomplete"}
-    two_views = replace(COMPLETE, n_features_per_view=(20, 10))
-    found = by_column(suite_entries("incomplete", two_views), "DALMC")
-    assert [entry.point for entry in found] == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+def test_runtime_jobs_run_once_and_alone_and_missing_views_need_methods_that_accept_them():
+    found = suite_entries("runtime")
+    assert columns(found) == [*COLUMNS, "DALMC (auto)"]
+    assert {(entry.job.runs, entry.job.alone) for entry in found} == {(1, True)}
+    assert {entry.job.method for entry in suite_entries("all", PARTIAL)} == {"dalmc", "auto"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"methods": ("auto", "dalmc"), "modes": ("default",)}, ("auto", "mode but auto")),
+        (
+            {"methods": ("auto", "sklearn.cluster:KMeans"), "modes": ("auto",)},
+            ("KMeans", "default"),
+        ),
+        ({"methods": ("amgl", "dalmc")}, ("amgl", "partial")),
+        ({"methods": ("amgl",), "suites": ("beta",)}, ("amgl", "compare")),
+    ],
+)
+def test_methods_that_do_not_run_are_named_with_the_reason(asked, named):
+    (reason,) = left_out(ExperimentPlan(**asked), [COMPLETE, PARTIAL])
+    assert all(word in reason for word in named)
+
+
+def test_methods_that_run_in_a_mode_are_not_left_out():
+    for methods in (("auto", "dalmc"), ExperimentPlan().methods):
+        assert not list(left_out(ExperimentPlan(methods=methods), [COMPLETE]))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -137,14 +144,13 @@ def test_modes_select_columns(everything, mode):
 
 def test_attributes_of_a_plan_determine_the_jobs():
     plan = ExperimentPlan(
-        suites=("compare", "beta", "anchors", "incomplete", "runtime"),
+        suites=("compare", "beta", "anchors", "runtime"),
         methods=("dalmc", "opmc"),
         modes=("default", "oracle"),
         runs=2,
         seed=3,
         betas=(0.1, 1),
         anchors=(2,),
-        missing=(0.5,),
         grids={"opmc": {"scaling": ["rows", "none"], "tol": [1, 1e-5]}},
     )
     found = entries(plan, [COMPLETE])
@@ -158,7 +164,6 @@ def test_attributes_of_a_plan_determine_the_jobs():
     ]
     assert [entry.point for entry in of["beta"]] == [0.1, 1]
     assert [entry.point for entry in of["anchors"]] == [10]
-    assert [entry.point for entry in of["incomplete"]] == [0.5, 0.5]
     assert columns(of["runtime"]) == ["DALMC", "OPMC"]
     assert {(entry.job.runs, entry.job.seed) for entry in found} == {(1, 3), (2, 3)}
 

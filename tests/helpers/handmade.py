@@ -5,7 +5,7 @@ from itertools import count
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import evaluated
 from anchorview.experiments.jobs import METRICS, Job, Result
-from anchorview.experiments.suites import Entry
+from anchorview.experiments.plan import Entry
 
 ODD = 'a|b & c_d 50% #1 <b>"x" $y$'
 
@@ -62,7 +62,4 @@ def whole_book(*names, published_as=None):
         for place in (1.0, 2.0, 3.0):
             book.add("DALMC", done(around(0.8)), one.name, suite="beta", point=10**-place)
             book.add("DALMC", done(around(0.8)), one.name, suite="anchors", point=10 * place)
-            for column in ("DALMC", "DALMC on imputed means"):
-                result = done(around(0.9 - place / 10))
-                book.add(column, result, one.name, suite="incomplete", point=place / 10)
     return book

@@ -62,8 +62,8 @@ def run_suite(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="compare, ablation, runtime, beta, anchors, convergence, incomplete, choices, "
-            "order, all, or a .toml or .yaml file with your own plan.",
+            help="compare, ablation, runtime, beta, anchors, convergence, all, or a .toml or .yaml "
+            "file with your own plan.",
         ),
     ],
     data: Folder = None,
@@ -83,7 +83,7 @@ def run_suite(
     method: Annotated[
         list[str] | None,
         option(
-            "Method of the suites compare, runtime and order, such as dalmc, auto or "
+            "Method of the suites compare and runtime, such as dalmc, auto or "
             "concat-kmeans, or mypackage.mymvc:MyMVC for one of your own. May be repeated.",
             "--method",
             metavar="NAME",
@@ -190,10 +190,10 @@ def check(
 ) -> None:
     """Check that a method of your own can be used in experiments, on small generated data."""
     with explained_errors():
-        from anchorview.experiments.own_methods import check_method, is_own
+        from anchorview.experiments.external_methods import check_method, is_external
 
         _import_from_here()
-        if not is_own(method):
+        if not is_external(method):
             raise ValueError(f"{method!r} is not of the form module:Class or module:function.")
         warned = list(check_method(method))
     print_lines(*(printable(f"Warning: {each}") for each in warned))

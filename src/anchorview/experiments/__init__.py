@@ -1,7 +1,7 @@
 """Experiments: many fits, each a job in its own process, and their evaluation.
 
-A plan (:mod:`~anchorview.experiments.plan`) and data sets make the jobs of suites
-(:mod:`~anchorview.experiments.suites`), which :mod:`~anchorview.experiments.runner` runs. Their
+A plan and data sets make the jobs of suites (:mod:`~anchorview.experiments.plan`), which
+:mod:`~anchorview.experiments.runner` runs. Their
 results are evaluated and written as tables, figures and a report page
 (:mod:`~anchorview.experiments.outputs`).
 """

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview.experiments.jobs import METRICS, Job, Result
-from anchorview.experiments.plan import MODES, SUITES
-from anchorview.experiments.suites import Entry
+from anchorview.experiments.plan import MODES, SUITES, Entry
 
 POSITION = ["suite", "data", "column", "mode", "point"]
 MEASURED = ["fit_seconds", "cpu_seconds", "other_cores", "peak_bytes", "n_iter"]
@@ -120,13 +119,8 @@ class SuiteResults:
         return self.frame[self.frame["status"] == "done"]
 
     def wide(self, quantity: str) -> pd.DataFrame:
-        """A quantity with one row per data set and the columns of tables; means over points."""
-        frame = self.frame
-        if frame["point"].notna().any():
-            # Absent, the first of all in the alphabet, if the status of one point is.
-            how = "min" if quantity == "status" else lambda scores: scores.mean(skipna=False)
-            frame = frame.groupby(["data", "column"], sort=False)[quantity].agg(how).reset_index()
-        return wide(frame, quantity, ["data"], ["column"]).reindex(self.data)
+        """A quantity with one row per data set and the columns of tables."""
+        return wide(self.frame, quantity, ["data"], ["column"]).reindex(self.data)
 
 
 def suite_results(frame: pd.DataFrame) -> dict[str, SuiteResults]:

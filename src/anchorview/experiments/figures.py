@@ -6,7 +6,6 @@ Equal results give identical SVG and PNG files.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -93,22 +92,17 @@ def draw_times(results: SuiteResults, data: str, axes: Any) -> None:
         )
 
 
-def draw_scores(
-    results: SuiteResults, data: str, axes: Any, x_label: str, metrics: Sequence[str] = METRICS
-) -> None:
-    """Metrics of DALMC, or one metric of all columns, against the points of a suite."""
-    scale = 100 if results.suite == "incomplete" else 1
-    rows = results.on(data).frame.assign(point=lambda rows: scale * rows["point"])
-    done = rows[rows["status"] == "done"].sort_values("point")
+def draw_scores(results: SuiteResults, data: str, axes: Any, x_label: str) -> None:
+    """Metrics of DALMC against the points of a suite."""
+    rows = results.on(data)
+    done = rows.done().sort_values("point")
     lines = []
-    for column, metric in product(results.modes, metrics):
-        part, name = done[done["column"] == column], column if len(metrics) == 1 else metric
-        means, deviations = 100 * part[metric], 100 * part[f"{metric}_deviation"]
-        line = (part["point"].tolist(), means.tolist(), name, deviations.tolist())
-        lines.append(Line(*line, series_color(name)))
-    y_label = "percent" if len(metrics) > 1 else f"{metrics[0]} in percent"
-    ticks = sorted(rows["point"].unique())
-    draw_lines(LineChart(lines, x_label, y_label, ticks, results.suite == "beta"), axes)
+    for metric in METRICS:
+        means, deviations = 100 * done[metric], 100 * done[f"{metric}_deviation"]
+        line = (done["point"].tolist(), means.tolist(), metric, deviations.tolist())
+        lines.append(Line(*line, series_color(metric)))
+    ticks = sorted(rows.frame["point"].unique())
+    draw_lines(LineChart(lines, x_label, "percent", ticks, results.suite == "beta"), axes)
 
 
 def draw_convergence(results: SuiteResults, data: str, axes: Any) -> None:
@@ -218,16 +212,5 @@ FIGURES = (
         "Convergence (figure 6 of the paper)",
         "Objective of DALMC after every iteration.",
         draw_convergence,
-    ),
-    *(
-        Figure(
-            f"incomplete-{metric.lower()}",
-            "incomplete",
-            f"Missing views, {metric}",
-            f"{metric} after a fraction of the (sample, view) entries was removed at random, once "
-            "per fraction; bands are one standard deviation, of K-means alone.",
-            partial(draw_scores, x_label="missing entries in percent", metrics=[metric]),
-        )
-        for metric in ("ACC", "NMI")
     ),
 )

@@ -32,9 +32,6 @@ METRICS = ("ACC", "NMI", "F1", "Purity", "ARI")
 Status = Literal["done", "memory", "time", "failed", "absent"]
 """How a job ended; "absent" if it was not run. Tables show "-" for those that are not done."""
 
-RowOrder = Literal["file", "sorted", "shuffled"]
-"""Order of the rows of a data set: that of the file, by class, or random."""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -46,18 +43,12 @@ class Job:
     """One of :data:`anchorview.estimators.methods.METHODS`, or ``module:name``."""
     settings: tuple[tuple[str, SettingValue], ...] = ()
     """Parameters of the estimator, sorted by name."""
-    missing: float = 0.0
-    """Fraction of the (sample, view) entries to remove at random; every sample keeps a view."""
-    impute: bool = False
-    """Whether to replace missing entries by feature means."""
     runs: int = 20
     """Number of runs to score."""
     seed: int = 0
-    """Seed of the fit and of the removal of entries; run r uses ``seed + r``."""
+    """Seed of the fit; run r uses ``seed + r``."""
     alone: bool = False
     """Whether to run without other jobs at the same time, to measure its time."""
-    order: RowOrder = "file"
-    """Order in which the rows are passed to the fit; the seed determines a random one."""
     code: str = ""
     """Digest of the code of a method that is not of this package."""
 
@@ -74,11 +65,10 @@ class Job:
 
     def to_json(self) -> dict[str, Any]:
         """Mapping for JSON."""
-        # missing=0 and missing=0.0 must have the same key.
-        content = asdict(self) | {"settings": dict(self.settings), "missing": float(self.missing)}
-        # Keys of results that were stored without these stay the same.
-        absent = {"order": "file", "code": ""}
-        return {name: value for name, value in content.items() if absent.get(name) != value}
+        content = asdict(self) | {"settings": dict(self.settings)}
+        # Keys of results that were stored with these, or without a code, stay the same.
+        content = {"missing": 0.0, "impute": False} | content
+        return {name: value for name, value in content.items() if (name, value) != ("code", "")}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a job does: load the data, order the rows, remove entries, fit and score."""
+"""What a job does: load the data, fit and score."""
 
 import errno
 import os
@@ -12,19 +12,21 @@ from typing import Any
 
 import numpy as np
 import psutil
-from numpy.random import RandomState
-from scipy import sparse
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
-from anchorview.datasets.synthetic import random_availability
 from anchorview.estimators.methods import method_class
-from anchorview.experiments.data_sets import DataSet, LabeledData
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.external_methods import (
+    ExternalMethod,
+    default_settings,
+    find_method,
+    is_external,
+)
 from anchorview.experiments.jobs import METRICS, Job, Result, Status
-from anchorview.experiments.own_methods import OwnMethod, default_settings, find_method, is_own
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
 
@@ -49,11 +51,7 @@ def fit_and_score(job: Job, data: DataSet) -> Result:
     consensus of dozens of partitions, counts for four runs, so that it has fewer scores. Methods
     that are not of this package keep their restarts.
     """
-    views, classes = ordered(*data.load(), job)
-    if job.missing > 0:
-        views = remove_entries(views, job.missing, job.seed)
-    if job.impute:
-        views = impute_means(views)
+    views, classes = data.load()
     model = _estimator(job, data.n_clusters, 0)
     times = _time_fits(model, views, TIMED_FITS if job.alone else 1)
     runs = [
@@ -120,13 +118,13 @@ def elapsed(start: Array) -> dict[str, Any]:
 
 def _estimator(job: Job, n_clusters: int, run: int, **others: Any) -> Any:
     settings = {**dict(job.settings), **others, "random_state": job.seed + run}
-    if is_own(job.method):
-        return OwnMethod(job.method, n_clusters, **settings)
+    if is_external(job.method):
+        return ExternalMethod(job.method, n_clusters, **settings)
     return method_class(job.method)(n_clusters, **settings)
 
 
 def _labels_of_runs(job: Job, n_clusters: int, model: Any, views: MultiViewData) -> Iterator[Array]:
-    restarts = "n_init" in default_settings(job.method) and not is_own(job.method)
+    restarts = "n_init" in default_settings(job.method) and not is_external(job.method)
     single_start = {"n_init": 1} if restarts else {}
 
     def fitted(run: int) -> Any:
@@ -148,38 +146,3 @@ def _labels_of_runs(job: Job, n_clusters: int, model: Any, views: MultiViewData)
     else:
         for run in range(max(1, job.runs // find_method(job.method).runs_per_fit)):
             yield (known[run] if run in known else fitted(run)).labels_
-
-
-def ordered(data: MultiViewData, classes: Array, job: Job) -> LabeledData:
-    """Views and classes with the rows in the order of a job."""
-    if job.order == "file":
-        return data, classes
-    if job.order == "sorted":
-        rows = np.argsort(classes, kind="stable")
-    else:
-        rows = RandomState(job.seed).permutation(len(classes))
-    return data[rows], classes[rows]
-
-
-def remove_entries(data: MultiViewData, fraction: float, seed: int) -> MultiViewData:
-    """Remove a fraction of the (sample, view) entries of complete data at random."""
-    if data.available is not None:
-        raise ValueError(
-            f"missing={fraction} requires complete data, but {data!r} has missing views already. "
-            "Use missing=0."
-        )
-    n_views = len(data.views)
-    available = random_availability(len(data), n_views, fraction, RandomState(seed), among=n_views)
-    return MultiViewData(dict(zip(data.names, data.views, strict=True)), available=available)
-
-
-def impute_means(data: MultiViewData) -> MultiViewData:
-    """Replace missing views of samples by the feature means over the other samples."""
-    if data.available is None:
-        return data
-    imputed: dict[str, Array] = {}
-    for name, view, available in zip(data.names, data.views, data.available.T, strict=True):
-        dense = (view.toarray() if sparse.issparse(view) else view).astype(data.dtype)
-        dense[~available] = dense[available].mean(axis=0, dtype=np.float64)
-        imputed[name] = dense
-    return MultiViewData(imputed)

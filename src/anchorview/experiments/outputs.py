@@ -17,14 +17,13 @@ from anchorview._utils.memory import free_memory, memory_budget
 from anchorview._utils.threads import n_cores
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated, suite_results
+from anchorview.experiments.external_methods import check_method, is_external
 from anchorview.experiments.figures import FIGURES, Figure
 from anchorview.experiments.jobs import Result, Store
-from anchorview.experiments.own_methods import check_method, is_own
-from anchorview.experiments.plan import LABEL_MODES, ExperimentPlan
+from anchorview.experiments.plan import LABEL_MODES, Entry, ExperimentPlan, entries, left_out
 from anchorview.experiments.ranks import Ranking, rankings
 from anchorview.experiments.result_table import ResultTable, markdown_escaped
 from anchorview.experiments.runner import Listener, run_jobs
-from anchorview.experiments.suites import Entry, entries
 from anchorview.experiments.tables import RETURNED_TABLE, environment_table, tables
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
 
@@ -37,18 +36,24 @@ RUNS_TEXT = (
     "A method that ends with K-means on an embedding is fitted once, and a run is one K-means "
     "with one random initialization. Other random methods are fitted for each run, with one "
     "initialization. (auto) is fitted once for every four runs, since each fit is a consensus of "
-    "dozens of partitions; in the suite incomplete it is one fit per fraction of missing entries. "
-    "Deterministic methods have the same score in every run."
+    "dozens of partitions. Deterministic methods have the same score in every run. Estimators "
+    "themselves keep the best of several initializations, without labels: scores of what they "
+    f'return are in the table "{RETURNED_TABLE}" of the suite compare.'
 )
-SETTINGS_TEXT = (
-    "Default columns use the default settings of each method; auto columns select settings from "
-    "the views alone. A run has a single initialization, except for (auto), while the estimators "
-    "themselves keep the best of several, without labels: scores of what they return are in the "
-    f'table "{RETURNED_TABLE}" of the suite compare.'
+COLUMNS_TEXT = (
+    "Columns without parentheses have the default settings of each method; (auto) selects settings "
+    "from the views alone. Labels are used for scores only."
 )
 ORACLE_TEXT = (
-    "Oracle columns use the setting with the highest mean ACC against the labels, as is common in "
-    "papers. This is impossible in practice, so they are never compared with other columns."
+    "Except in (oracle) columns, which use the setting with the highest mean ACC against the "
+    "labels, as is common in papers, and (as published, oracle), the same with the choices of the "
+    "paper, DALMC.as_published. This is impossible in practice, so they are only compared with "
+    "each other."
+)
+TESTS_TEXT = (
+    "†: not significantly different from the best by a two-sided Mann-Whitney U test of the runs "
+    "with Holm's correction at 5 %, where there are enough runs to reject. CPU seconds are of all "
+    "threads and child processes."
 )
 METRICS_TEXT = (
     "ACC: fraction of samples that are correct under the best matching of clusters to classes. "
@@ -78,7 +83,7 @@ def run_plan(
     Methods that are not of this package are checked first. `retry` runs jobs without a result
     again; see :func:`run_jobs` for `listen`. Returns all results, as :func:`write_outputs` does.
     """
-    for method in filter(is_own, plan.methods):
+    for method in filter(is_external, plan.methods):
         for warning in check_method(method):
             warnings.warn(warning, stacklevel=2)
     by_name = {each.name: each for each in sets}
@@ -89,6 +94,8 @@ def run_plan(
             f"There is nothing to run: {', '.join(plan.suites)} has no job of the mode "
             f"{' or '.join(plan.modes)} on {', '.join(by_name)}."
         )
+    if reasons := "; ".join(left_out(plan, sets)):
+        warnings.warn(f"Left out: {reasons}.", stacklevel=2)
     keys = [job.key(data.digest) for job, data in jobs]
     at_once = n_jobs or n_cores()
     equal_share = MEMORY_SHARE * free_memory() / at_once
@@ -203,11 +210,10 @@ def _remove_earlier(out: Path, written: set[str]) -> None:
 
 def protocol(frame: pd.DataFrame) -> list[str]:
     """Return the paragraphs of the protocol of evaluated results."""
-    labels = "Labels are used for scores only."
+    columns = COLUMNS_TEXT
     if frame["mode"].isin(LABEL_MODES).any():
-        others = "In all other columns labels are used for scores only."
-        labels = " ".join([ORACLE_TEXT, *_grid_sizes(frame), others])
-    return [JOBS_TEXT, RUNS_TEXT, SETTINGS_TEXT, labels, METRICS_TEXT]
+        columns = " ".join([COLUMNS_TEXT, ORACLE_TEXT, *_grid_sizes(frame)])
+    return [JOBS_TEXT, RUNS_TEXT, columns, TESTS_TEXT, METRICS_TEXT]
 
 
 def _grid_sizes(frame: pd.DataFrame) -> Iterator[str]:

@@ -1,11 +1,12 @@
-"""Plans of experiments, and their files."""
+"""Plans of experiments, their files, and the jobs of their suites."""
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
-from numbers import Integral, Real
+from itertools import product
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,29 @@ from anchorview._utils.memory import memory_budget
 from anchorview._utils.param_constraints import POSITIVE, POSITIVE_INT, ParameterConstraints
 from anchorview._utils.sklearn_compat import Interval, StrOptions, validate_parameter_constraints
 from anchorview._utils.text import one_line
-from anchorview.estimators.methods import BETAS, REGISTRY, SettingValue, method_class
-from anchorview.experiments.own_methods import (
+from anchorview.estimators.methods import (
+    BETAS,
+    PUBLISHED_SETTINGS,
+    REGISTRY,
+    SettingValue,
+    method_class,
+)
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.external_methods import (
     SET_BY_JOBS,
+    code_digest,
     default_settings,
     find_method,
     imported,
-    is_own,
+    is_external,
 )
+from anchorview.experiments.jobs import Job
 
-SUITES = (
-    *("compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete"),
-    *("choices", "order"),
-)
+SUITES = ("compare", "ablation", "runtime", "beta", "anchors", "convergence")
 """Suites of experiments; "all" means all of them."""
+
+METHOD_SUITES = ("compare", "runtime")
+"""Suites that have the methods of a plan; the others have DALMC."""
 
 MODES = ("default", "auto", "oracle", "published")
 """How settings are chosen: the defaults; without the true classes; by the true classes; or, for
@@ -35,6 +45,9 @@ DALMC, as in the paper, which is by the true classes too."""
 
 LABEL_MODES = ("oracle", "published")
 """Modes in which settings are chosen by the true classes."""
+
+ABLATIONS = {"DALMC": "dalmc", "ablation-1": "sampled-anchors", "ablation-2": "box-graph"}
+"""Columns of the paper's Tables VI-IX, and the variant of DALMC in each."""
 
 PLAN_SUFFIXES = (".toml", ".yaml", ".yml")
 
@@ -61,7 +74,7 @@ class ExperimentPlan:
     data: tuple[str, ...] | None = None
     """Names of data sets; None means all that are available."""
     methods: tuple[str, ...] = TABLE_METHODS
-    """Methods of the suites compare, runtime and order; those that are not of this package as
+    """Methods of the suites compare and runtime; those that are not of this package as
     ``"module:Class"`` or ``"module:function"``."""
     modes: tuple[str, ...] = MODES
     """Some of :data:`MODES`."""
@@ -72,8 +85,6 @@ class ExperimentPlan:
     """Values for the suite beta and for the oracle in the suite ablation."""
     anchors: tuple[int, ...] = (1, 2, 3, 4, 5)
     """Numbers of anchors in the suite anchors, as multiples of the number of classes."""
-    missing: tuple[float, ...] = tuple(tenths / 10 for tenths in range(8))
-    """Fractions of missing entries in the suite incomplete."""
     grids: Mapping[str, Mapping[str, Sequence[SettingValue]]] = field(default_factory=dict)
     """Grids, by method, that replace those of the registry for the oracle of the suite compare."""
     time_limit: float | None = None
@@ -92,7 +103,7 @@ class ExperimentPlan:
                 validate_parameter_constraints({name: constraints}, {name: value}, "the plan")
         names: dict[str, str] = {}
         for method in self.methods:
-            if is_own(method):
+            if is_external(method):
                 imported(method)
             shown = find_method(method).display_name
             if names.setdefault(shown, method) != method:
@@ -147,7 +158,7 @@ def _parse_yaml(text: str) -> Any:
         raise ValueError(str(error)) from error
 
 
-_LISTS = ("suites", "data", "methods", "modes", "betas", "anchors", "missing")
+_LISTS = ("suites", "data", "methods", "modes", "betas", "anchors")
 """Attributes of a plan that are lists; their constraints are those of the items."""
 
 _CONSTRAINTS: ParameterConstraints = {
@@ -161,7 +172,6 @@ _CONSTRAINTS: ParameterConstraints = {
     # The axis of the figure is logarithmic.
     "betas": [POSITIVE],
     "anchors": [POSITIVE_INT],
-    "missing": [Interval(Real, 0, 1, closed="left")],
     "grids": [Mapping],
     "time_limit": [POSITIVE, None],
     "memory_limit": [POSITIVE, str, None],
@@ -185,9 +195,166 @@ def _require_valid_grid(method: Any, grid: Any) -> None:
             raise ValueError(f"{key} is not a parameter to choose: {', '.join(settable)}.")
         for value in values:
             try:
-                if not is_own(method):
+                if not is_external(method):
                     method_class(method)().set_params(**{name: value})._validate_params()
                 elif not isinstance(value, bool | int | float | str):
                     raise ValueError(f"{value!r} is neither a number, a string nor a boolean.")
             except ValueError as error:
                 raise ValueError(f"{key}: {error}") from None
+
+
+Settings = Mapping[str, SettingValue]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A job, and its position in a table or figure.
+
+    Several entries of an oracle column have the same position; the best of them is shown. Entries
+    with equal jobs share one result.
+    """
+
+    suite: str
+    """One of :data:`SUITES`."""
+    data: str
+    """Name of the data set."""
+    column: str
+    """Name in tables and legends, such as ``"DALMC (oracle)"``."""
+    mode: str
+    """One of :data:`MODES`."""
+    point: float | None
+    """Position on the x axis: beta, or number of anchors."""
+    job: Job
+
+
+_Row = tuple[str, str, float | None, Job]
+"""Column, mode, point and job of an entry."""
+
+
+def entries(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
+    """Entries of the suites of a plan, in the order of the tables.
+
+    On a data set with missing views, the suites compare and runtime have only the methods that
+    accept them.
+    """
+    return [entry for entry in _of_all_modes(plan, sets) if entry.mode in plan.modes]
+
+
+def left_out(plan: ExperimentPlan, sets: Sequence[DataSet]) -> Iterator[str]:
+    """Yield the methods that a plan names but does not run, and why."""
+    found = [entry for entry in _of_all_modes(plan, sets) if entry.suite in METHOD_SUITES]
+    for method in plan.methods if plan.methods != TABLE_METHODS else ():
+        modes = {entry.mode for entry in found if entry.job.method == method}
+        able = {entry.data for entry in found if entry.job.method == method}
+        if not found:
+            yield f"{method} (only the suites {' and '.join(METHOD_SUITES)} have methods to choose)"
+        elif modes and not modes & set(plan.modes):
+            yield f"{method} (it has no mode but {' and '.join(sorted(modes))})"
+        elif lacking := [data.name for data in sets if data.name not in able]:
+            yield f"{method} on {', '.join(lacking)} (which has missing views)"
+
+
+def _of_all_modes(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
+    planned = (
+        Entry(suite, data.name, *row)
+        for suite in (SUITES if "all" in plan.suites else plan.suites)
+        for data in sets
+        for row in getattr(_Rows(plan, data), suite)()
+    )
+    return list(dict.fromkeys(planned))
+
+
+class _Rows:
+    """The rows of each suite for one data set; a method per suite."""
+
+    def __init__(self, plan: ExperimentPlan, data: DataSet) -> None:
+        self.plan, self.data = plan, data
+        self.methods = [
+            method
+            for method in plan.methods
+            if data.complete or find_method(method).accepts_missing_views
+        ]
+
+    def compare(self) -> Iterator[_Row]:
+        yield from self._defaults()
+        for method in self.methods:
+            column = f"{find_method(method).display_name} (oracle)"
+            for settings in self._grid(method) if method != "auto" else ():
+                yield column, "oracle", None, self._job(method, settings)
+        if "dalmc" in self.methods:
+            for settings in self._grid("dalmc"):
+                job = self._job("dalmc", {**PUBLISHED_SETTINGS, **settings})
+                yield "DALMC (as published, oracle)", "published", None, job
+
+    def ablation(self) -> Iterator[_Row]:
+        for column, variant in ABLATIONS.items():
+            yield column, "default", None, self._job("dalmc", {"variant": variant})
+        chosen_by_labels: tuple[tuple[str, str, Settings], ...] = (
+            ("oracle", "oracle", {}),
+            ("published", "as published, oracle", PUBLISHED_SETTINGS),
+        )
+        for mode, shown, common in chosen_by_labels:
+            # The same grid for all three, as a larger one would be an advantage.
+            for (column, variant), beta in product(ABLATIONS.items(), self.plan.betas):
+                job = self._job("dalmc", {**common, "variant": variant, "beta": beta})
+                yield f"{column} ({shown})", mode, None, job
+
+    def runtime(self) -> Iterator[_Row]:
+        return self._defaults(runs=1, alone=True)
+
+    def beta(self) -> Iterator[_Row]:
+        for beta in self.plan.betas:
+            yield "DALMC", "default", float(beta), self._job("dalmc", {"beta": beta})
+
+    def anchors(self) -> Iterator[_Row]:
+        for multiple in self.plan.anchors:
+            n_anchors = multiple * self.data.n_clusters
+            job = self._job("dalmc", {"n_anchors": n_anchors})
+            yield "DALMC", "default", float(n_anchors), job
+
+    def convergence(self) -> Iterator[_Row]:
+        # Many more iterations than by default, to show the objective beyond the default stop.
+        job = self._job("dalmc", {"tol": 1e-8, "max_iter": 100}, runs=1)
+        yield "DALMC", "default", None, job
+
+    def _defaults(self, **others: Any) -> Iterator[_Row]:
+        """Rows of the methods with default settings."""
+        for method in self.methods:
+            mode = "auto" if method == "auto" else "default"
+            yield find_method(method).display_name, mode, None, self._job(method, **others)
+
+    def _grid(self, method: str) -> Iterator[Settings]:
+        """Yield the settings from which the oracle selects the best by the true classes.
+
+        These are all combinations of the values in a grid, by default that of the registry
+        :mod:`anchorview.estimators.methods`. The maximum over a larger grid is higher by chance
+        alone: methods with grids of different sizes are not compared on equal terms.
+        """
+        grid = self.plan.grids.get(method) or find_method(method).grid or {}
+        values = [each(self.data.n_clusters) if callable(each) else each for each in grid.values()]
+        for combination in product(*values):
+            yield dict(zip(grid, combination, strict=True))
+
+    def _job(self, method: str, settings: Settings | None = None, **others: Any) -> Job:
+        settings = canonical_settings(method, self.data.n_clusters, settings or {})
+        common = {"runs": self.plan.runs, "seed": self.plan.seed, "code": code_digest(method)}
+        return Job.of(self.data.name, method, settings, **common | others)
+
+
+def canonical_settings(method: str, n_clusters: int, settings: Settings) -> dict[str, SettingValue]:
+    """Settings without those that equal the method's default on the data set.
+
+    Settings with the same effect must be equal, so that their job runs only once.
+    """
+    defaults = default_settings(method)
+    by_default = find_method(method).n_clusters_by_default
+    canonical: dict[str, SettingValue] = {}
+    for name, value in settings.items():
+        default = defaults[name]
+        if type(default) is float and type(value) is int:
+            value = float(value)
+        # In Python True == 1, but estimators distinguish them.
+        is_default = value == default and isinstance(value, bool) == isinstance(default, bool)
+        if not is_default and not (name in by_default and value == n_clusters):
+            canonical[name] = value
+    return canonical

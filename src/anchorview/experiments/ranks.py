@@ -15,9 +15,8 @@ from scipy import stats
 from anchorview.estimators.methods import REGISTRY
 from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
-from anchorview.experiments.plan import LABEL_MODES
+from anchorview.experiments.plan import ABLATIONS, LABEL_MODES
 from anchorview.experiments.result_table import ResultTable, marks_of_ranks, number_texts
-from anchorview.experiments.suites import ABLATIONS, IMPUTED
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -154,10 +153,10 @@ def _smallest_mann_whitney(n: int, m: int) -> float:
     return float(stats.mannwhitneyu(range(n), range(n, n + m), alternative="two-sided").pvalue)
 
 
-RANKED_SUITES = ("compare", "ablation", "incomplete")
+RANKED_SUITES = ("compare", "ablation")
 """Suites with scores of several methods on each data set."""
 
-OURS = {*(method.display_name for method in REGISTRY), *ABLATIONS, IMPUTED}
+OF_THE_PACKAGE = {*(method.display_name for method in REGISTRY), *ABLATIONS}
 
 ROW, INK = 20, "#222222"
 """Height of a line of text in a picture, and its color."""
@@ -171,7 +170,7 @@ class Ranking:
     suffix: str
     """What is compared, in titles; "" for honest columns of the suite compare."""
     reference: str
-    """Column that is tested against each other one: a method that is not ours, else DALMC."""
+    """Column that is tested against all others: an external method, else DALMC."""
     data: Sequence[str]
     left_out: Sequence[str]
     by_metric: Mapping[str, Overall]
@@ -246,7 +245,7 @@ class Ranking:
 
 
 def rankings(suites: Mapping[str, SuiteResults]) -> Iterator[Ranking]:
-    """Yield the comparisons of suites with two or more methods; scores at points are averaged."""
+    """Yield the comparisons of suites with two or more methods;"""
     for suite, results in suites.items():
         if suite not in RANKED_SUITES:
             continue
@@ -261,9 +260,9 @@ def rankings(suites: Mapping[str, SuiteResults]) -> Iterator[Ranking]:
             if len(columns) < 2 or ranked.empty:
                 continue
             named = {column: column.partition(" (")[0] for column in columns}
-            own = [column for column in columns if named[column] not in OURS]
+            external = [column for column in columns if named[column] not in OF_THE_PACKAGE]
             default = [column for column in columns if named[column] == "DALMC"]
-            reference = [*own, *default, *columns][0]
+            reference = [*external, *default, *columns][0]
             parts = [part for part in (suite, contest) if part not in ("compare", "honest")]
             yield Ranking(
                 "-".join(["ranks", *parts]),

@@ -39,22 +39,9 @@ BUSY_CORES = 0.2
 """Number of cores used by other programs from which times are marked."""
 
 RETURNED_TABLE = "What the estimators return"
-RUNS_NOTE = "Mean ± standard deviation (divisor n, the number of runs) over the runs, in percent"
-STARTS_NOTE = (
-    "A run has a single initialization, except for (auto); the estimators themselves keep the "
-    f'best of several, without labels: see the table "{RETURNED_TABLE}". '
-)
-COLUMNS_NOTE = (
-    "Columns without parentheses: the default settings of the method. (auto): settings selected "
-    "from the data, without labels. (oracle): settings chosen with the labels by the highest mean "
-    "ACC, as in papers, which is impossible without labels; (as published, oracle): the same with "
-    "the choices of the paper, DALMC.as_published. Oracle columns are compared with oracle columns "
-    "only. Bold: best; underlined: second. -: not done; empty: not run."
-)
-SIGNIFICANCE_NOTE = (
-    "†: not significantly different from the best (two-sided Mann-Whitney U test of the runs, "
-    "Holm's correction, 5 %; only where there are enough runs to reject)."
-)
+SCORES_NOTE = "Mean ± standard deviation over the runs, in percent."
+MARKS_NOTE = "Bold: best; underlined: second. -: not done; empty: not run."
+SIGNIFICANCE_NOTE = "†: not significantly different from the best."
 
 
 def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
@@ -74,26 +61,25 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
 def _suite_tables(results: SuiteResults) -> Iterator[ResultTable]:
     match results.suite:
         case "compare":
-            yield from _score_tables(results, "methods", STARTS_NOTE, "II", "III", "IV", "V")
+            yield from _score_tables(results, "methods", "II", "III", "IV", "V")
             yield _measured_table(
                 results,
                 "returned-labels",
                 RETURNED_TABLE,
                 "In percent: scores of labels_ of one fit with the estimator's default number of "
-                f"initializations, selected without labels. {COLUMNS_NOTE}",
+                f"initializations. {MARKS_NOTE}",
                 [f"{metric}_returned" for metric in METRICS],
                 ["data", "metric"],
             )
         case "ablation":
-            yield from _score_tables(results, "ablations", "", "VI", "VII", "VIII", "IX")
+            yield from _score_tables(results, "ablations", "VI", "VII", "VIII", "IX")
         case "runtime":
             yield _measured_table(
                 results,
                 "runtime",
                 "Running time in seconds (table X of the paper)",
-                "One complete fit without other jobs at the same time; median of up to three. CPU "
-                "seconds are of all threads and child processes. "
-                f"‡: other programs used more than {BUSY_CORES} cores meanwhile. {COLUMNS_NOTE}",
+                "One complete fit without other jobs at the same time; median of up to three. "
+                f"‡: other programs used more than {BUSY_CORES} cores meanwhile. {MARKS_NOTE}",
                 list(TIMES),
                 ["data", "time"],
             )
@@ -101,24 +87,19 @@ def _suite_tables(results: SuiteResults) -> Iterator[ResultTable]:
                 results,
                 "memory",
                 "Peak memory in MB",
-                "Maximum resident memory of the process: libraries, data and the fit. "
-                f"{COLUMNS_NOTE}",
+                f"Maximum resident memory: libraries, data and the fit. {MARKS_NOTE}",
                 ["peak_megabytes"],
                 digits=0,
             )
-        case "beta" | "anchors" | "incomplete":
+        case "beta" | "anchors":
             yield from _point_tables(results)
         case "convergence":
             yield _convergence_table(results)
-        case "choices" | "order":
-            yield _change_table(results)
 
 
-def _score_tables(
-    results: SuiteResults, compared: str, note: str, *numbers: str
-) -> Iterator[ResultTable]:
+def _score_tables(results: SuiteResults, compared: str, *numbers: str) -> Iterator[ResultTable]:
     """Yield Tables II-V or VI-IX, one per metric."""
-    caption = f"{RUNS_NOTE}. {note}{COLUMNS_NOTE} {SIGNIFICANCE_NOTE}"
+    caption = f"{SCORES_NOTE} {MARKS_NOTE} {SIGNIFICANCE_NOTE}"
     places = [*(f"table {number} of the paper" for number in numbers), "not in the paper"]
     for metric, place in zip(METRICS, places, strict=True):
         title = f"{metric} of the {compared} ({place})"
@@ -128,26 +109,19 @@ def _score_tables(
 
 
 def _point_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """Yield the numbers of figures 2-3 or 4-5, or of the suite incomplete; one per data set."""
-    metrics: Sequence[str] = METRICS
-    row, columns = results.suite, ["metric"]
-    if results.suite == "incomplete":
-        title = "Scores against the fraction of missing entries"
-        caption = (
-            f"{RUNS_NOTE}, after a fraction of the (sample, view) entries was removed at random. "
-            "The entries are removed once per fraction, so the deviation is that of K-means alone; "
-            f"(auto) is a single fit per fraction. {COLUMNS_NOTE} {SIGNIFICANCE_NOTE}"
-        )
-        metrics, row, columns = ("ACC", "NMI"), "missing", ["metric", "column"]
-    else:
-        # All columns are of DALMC.
-        parameter = "beta" if results.suite == "beta" else "the number of anchors"
-        title = f"Scores of DALMC against {parameter}"
-        caption = f"{RUNS_NOTE}; all other settings are the defaults."
+    """Yield the numbers of figures 2-3 or 4-5; one table per data set."""
+    parameter = "beta" if results.suite == "beta" else "the number of anchors"
+    caption = f"{SCORES_NOTE} All other settings are the defaults."
     for data, stem in file_names(results.data):
-        name, heading = f"{results.suite}-{stem}", f"{title}, {data}"
-        part = results.on(data)
-        yield _measured_table(part, name, heading, caption, metrics, [row], columns)
+        yield _measured_table(
+            results.on(data),
+            f"{results.suite}-{stem}",
+            f"Scores of DALMC against {parameter}, {data}",
+            caption,
+            METRICS,
+            [results.suite],
+            ["metric"],
+        )
 
 
 def _measured_table(
@@ -251,8 +225,8 @@ def too_few_runs_note(cells: pd.DataFrame) -> list[str]:
         return []
     needed, fewest = lacking["runs_needed"].max(), lacking["n_runs"].min()
     return [
-        f"† is left out where the test could not reject at {100 * LEVEL:g} % whatever the scores: "
-        f"with this number of columns it needs {needed:.0f} runs of each, and some have {fewest}."
+        f"† is left out where the test cannot reject at {100 * LEVEL:g} %: with this number of "
+        f"columns it needs {needed:.0f} runs of each, and some have {fewest}."
     ]
 
 
@@ -310,10 +284,9 @@ def _convergence_table(results: SuiteResults) -> ResultTable:
     return ResultTable(
         "convergence",
         "Convergence of DALMC (figure 6 of the paper)",
-        "Number of iterations until the relative change of the objective was smaller: DALMC stops "
-        f"at {tol:g} by default, 0.01 is just visible in a figure; > if it was not reached. "
-        "Whether the objective never increased (beyond 1e-9 of its value), and whether DALMC stops "
-        f"after fewer than {PAPER_ITERATIONS} iterations, as the paper states.",
+        "Number of iterations until the relative change of the objective was smaller; > if it was "
+        f"not. Whether the objective never increased, and whether DALMC, which stops at {tol:g}, "
+        f"needs fewer than {PAPER_ITERATIONS} iterations, as the paper states.",
         {"text": pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("data")},
     )
 
@@ -323,64 +296,6 @@ def _n_iterations(objective: Array, tolerance: float) -> float:
     small = np.abs(np.diff(objective)) < tolerance * np.abs(objective[1:])
     # The first change that is known is that of the second iteration.
     return int(small.argmax()) + 2 if small.any() else np.inf
-
-
-def _change_table(results: SuiteResults) -> ResultTable:
-    """The effect of each choice of DALMC, or of sorted rows on each method, by data set."""
-    columns = list(results.modes)
-    if results.suite == "choices":
-        title, quantity = "Choices of DALMC, one changed at a time", "ACC_returned"
-        what = "labels_ of one fit in which one choice differs from the default, the first row"
-        pairs = {column: (column, columns[0]) for column in columns}
-    else:
-        title, quantity = "ACC on sorted and on shuffled rows", "ACC"
-        frame = results.frame
-        variance = (100 * frame["ACC_deviation"]) ** 2 / frame["ACC_runs"].map(len)
-        results = SuiteResults(frame.assign(ACC_variance=variance), results.suite)
-        what = (
-            "the runs on rows sorted by class, and the change from shuffled rows with its standard "
-            "error, which is the noise of random starts. A method that does not use the order of "
-            "rows differs by noise only"
-        )
-        # Columns of sorted and of shuffled rows take turns.
-        both = zip(columns[::2], columns[1::2], strict=True)
-        pairs = {pair[0].removesuffix(", sorted rows"): pair for pair in both}
-
-    def side(quantity: str, number: int) -> pd.DataFrame:
-        """A quantity by row of the table and data set; 0 with the change, 1 without."""
-        chosen = [pair[number] for pair in pairs.values()]
-        return results.wide(quantity)[chosen].set_axis(list(pairs), axis="columns").T
-
-    means = 100 * side(quantity, 0)
-    changes = means - 100 * side(quantity, 1)
-    each_change = number_texts(changes, "{:+.2f}")
-    if results.suite == "order":
-        squares = side("ACC_variance", 0) + side("ACC_variance", 1)
-        each_change += number_texts(squares**0.5, " ± {:.2f}")
-    summary = pd.DataFrame(
-        {
-            "mean": means.where(changes.notna()).mean(axis="columns"),
-            "change": changes.mean(axis="columns"),
-            "better": (changes > 1).sum(axis="columns"),
-            "worse": (changes < -1).sum(axis="columns"),
-        }
-    )
-    texts = [
-        number_texts(summary[["mean"]]),
-        number_texts(summary[["change"]], "{:+.2f}"),
-        summary[["better", "worse"]].astype(str),
-        each_change.replace("", "-"),
-    ]
-    numbers = {"text": texts, "value": [summary, changes]}
-    cells = {kind: pd.concat(parts, axis="columns") for kind, parts in numbers.items()}
-    return ResultTable(
-        results.suite,
-        title,
-        f"In percent: ACC of {what}. The mean and the change are over the data sets where both are "
-        "done; better and worse count changes by more than a point; then the change on each data "
-        "set. The classes are used for scores, and to sort the rows, only.",
-        {kind: each.rename_axis(results.suite) for kind, each in cells.items()},
-    )
 
 
 def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
@@ -453,10 +368,8 @@ def _published_tables(
         yield ResultTable(
             "published",
             "Comparison with the published numbers",
-            "Scores: mean ± standard deviation in percent; ours has the divisor n, the number of "
-            "runs. The paper's settings were chosen with the labels: compare its numbers with the "
-            "oracle's. Numbers of samples, clusters and views are those of the paper's data set; "
-            "the features may still differ. fit_seconds: on another machine and in another "
-            "programming language, so only orders of magnitude are comparable.",
+            "Scores: mean ± standard deviation in percent. The paper's settings were chosen with "
+            "the labels: compare its numbers with the oracle's. Features of the data may differ, "
+            "and its times are of another machine and programming language.",
             {kind: each[order] for kind, each in frames.items()},
         )

@@ -9,14 +9,13 @@ import pytest
 from sklearn.cluster import KMeans
 
 from anchorview import make_multiview
-from anchorview.experiments import own_methods
+from anchorview.experiments import external_methods
 from anchorview.experiments.data_sets import data_sets
+from anchorview.experiments.external_methods import check_method
 from anchorview.experiments.jobs import Job
 from anchorview.experiments.measuring import run_job
 from anchorview.experiments.outputs import run_plan
-from anchorview.experiments.own_methods import check_method
-from anchorview.experiments.plan import ExperimentPlan
-from anchorview.experiments.suites import entries
+from anchorview.experiments.plan import ExperimentPlan, entries
 from helpers.job_problems import MadeData
 
 TEMPLATE = Path(__file__).parents[2] / "examples" / "own_method.py"
@@ -81,8 +80,8 @@ def folder(tmp_path, monkeypatch):
     yield tmp_path
     for name in ("mine", "broken", "own_method"):
         sys.modules.pop(name, None)
-    own_methods.imported.cache_clear()
-    own_methods.code_digest.cache_clear()
+    external_methods.imported.cache_clear()
+    external_methods.code_digest.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["mine:concatenation", "mine:Fits", "own_method:LateFusion"])
@@ -135,7 +134,7 @@ def test_a_run_is_a_fit_with_its_own_seed():
     assert result.n_iter is None
 
 
-def test_grids_and_columns_of_own_methods():
+def test_grids_and_columns_of_external_methods():
     name = "mine:concatenation"
     plan = ExperimentPlan(methods=(name, "auto"), grids={name: {"power": [1, 2]}}, runs=2)
     found = entries(plan, data_sets(None, ["digits"]))
@@ -152,7 +151,7 @@ def test_grids_and_columns_of_own_methods():
 
 def test_a_changed_method_is_run_again(folder):
     def key():
-        own_methods.code_digest.cache_clear()
+        external_methods.code_digest.cache_clear()
         plan = ExperimentPlan(methods=("mine:concatenation",), modes=("default",))
         (entry,) = entries(plan, data_sets(None, ["digits"]))
         return entry.job.key("")
@@ -164,7 +163,7 @@ def test_a_changed_method_is_run_again(folder):
 
 
 @pytest.mark.system
-def test_processes_of_jobs_import_own_methods(folder, monkeypatch):
+def test_processes_of_jobs_import_external_methods(folder, monkeypatch):
     views, y = make_multiview(90, n_clusters=3, random_state=0)
     np.savez(folder / "small.npz", **views, y=y)
     plan = ExperimentPlan(methods=("mine:Fits", "concat-kmeans"), modes=("default",), runs=2)

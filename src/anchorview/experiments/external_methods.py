@@ -1,4 +1,4 @@
-"""Methods that are not of this package: classes and functions, named by ``module:name``.
+"""External methods: classes and functions outside of this package, named by ``module:name``.
 
 ``docs/own_methods.md`` has the contract.
 """
@@ -27,20 +27,20 @@ CHECKED_SAMPLES, CHECKED_CLUSTERS = 90, 3
 """Size of the data on which :func:`check_method` tries a method."""
 
 
-def is_own(name: str) -> bool:
-    """Whether a method is named by its module."""
+def is_external(name: str) -> bool:
+    """Whether a method is not of this package, but named by its module."""
     return ":" in name
 
 
 def find_method(name: str) -> Method:
     """Entry of a method of the registry, or one made for ``module:name``."""
-    if not is_own(name):
+    if not is_external(name):
         return methods.find_method(name)
     return Method(name, name, name.rpartition(":")[2], color="", grid={})
 
 
-class OwnMethod:
-    """A class or function of others as an estimator; `fit` sets `labels_` only."""
+class ExternalMethod:
+    """An external class or function as an estimator; `fit` sets `labels_` only."""
 
     def __init__(self, name: str, n_clusters: int, **settings: Any) -> None:
         self.name, self.target = name, imported(name)
@@ -87,7 +87,7 @@ def imported(name: str) -> Any:
 
 def default_settings(name: str) -> dict[str, Any]:
     """Default values of the parameters of a method."""
-    target = imported(name) if is_own(name) else method_class(name)
+    target = imported(name) if is_external(name) else method_class(name)
     taken = list(signature(target).parameters.values())
     # The first parameter of a function is the views.
     return {each.name: each.default for each in taken[0 if isclass(target) else 1 :]}
@@ -95,11 +95,11 @@ def default_settings(name: str) -> dict[str, Any]:
 
 @cache
 def code_digest(name: str) -> str:
-    """Digest of the module or package of a method that is not ours, else "".
+    """Digest of the module or package of an external method, else "".
 
     With it in the key of a job, a method that was changed is run again.
     """
-    if not is_own(name):
+    if not is_external(name):
         return ""
     spec = find_spec(name.partition(":")[0].partition(".")[0])
     folders = spec.submodule_search_locations if spec else None
@@ -117,7 +117,7 @@ def check_method(name: str) -> Iterator[str]:
     found = []
     for _ in range(2):
         data = MultiViewData({key: view.copy() for key, view in views.items()})
-        model = OwnMethod(name, CHECKED_CLUSTERS, random_state=0)
+        model = ExternalMethod(name, CHECKED_CLUSTERS, random_state=0)
         try:
             model.fit(data)
         except Exception as error:
