@@ -37,13 +37,13 @@ from anchorview.estimators.preparation import (
 from anchorview.estimators.relabeling import RelabelMixin
 from anchorview.estimators.representation import result_html, result_lines, table_descriptions
 from anchorview.sources.open_source import open_source
-from anchorview.sources.part_source import PartSource, require_fittable
+from anchorview.sources.part_source import require_fittable
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.column_division import plain_selection
-from anchorview.views.container import MultiViewData, ViewsLike, container_of_views
+from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.fitted_columns import NUMBERS
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.input_grammar import Join, parse, selection_like_fit
+from anchorview.views.input_grammar import Join, selection_like_fit
 from anchorview.views.row_source import RowSource
 
 
@@ -136,7 +136,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
     def _in_memory(self, X: Any) -> MultiViewData:
         """Samples of a fit that takes out nothing."""
-        data = X if isinstance(X, MultiViewData) else container_of_views(parse(X, join=None))
+        data = open_source(X, join=None).read()
         if data.design is not None:
             raise ValueError(
                 f"{type(self).__name__} cannot take out batches or covariates here. Give the views "
@@ -211,13 +211,13 @@ class EmbeddingClusterer(
     def _open(
         self,
         X: ViewsLike,
-        out: PathLike | None,
+        out: PathLike | None = None,
         views: ViewSelection | None = None,
         join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
     ) -> RowSource:
-        """Source of the samples of a fit; raises if the parameters do not fit it.
+        """Source of the samples of a fit, ready for the first pass.
 
         `out` is the folder of the results, if they are to be written; `views` and `join` are those
         of `fit`.
@@ -225,30 +225,28 @@ class EmbeddingClusterer(
         source = open_source(
             X, self.memory_limit, selection=views, join=join, write_results=out is not None
         )
-        self.view_selection_ = None if views is None else plain_selection(views)
-        self._join = join
-        if isinstance(source, PartSource) and not self._works_in_parts(source, out):
+        if not self._works_in_parts(source, out):
             source = source.read()
         if batch is not None or covariates is not None:
             set_design(source, X, batch, covariates)
         self._require_possible(source)
+        if out is not None:
+            source.require_output_folder(Path(out))
         self._learn_views(source)
+        self.view_selection_ = None if views is None else plain_selection(views)
+        self._join = join
+        self.n_samples_fit_ = len(source)
+        return self._prepare(source)
+
+    def _prepare(self, source: RowSource) -> RowSource:
+        """Fit the transformers, and apply them to the samples of a fit."""
         self._prepared = fit_preparation(source, self.preprocess)
         if self._prepared is not None:
             for name, description in table_descriptions(self).items():
                 self._say(f"{name}: {description}")
             source = prepare(source, self._prepared)
         source.hints_at_counts = self.preprocess is None
-        if isinstance(source, MultiViewData):
-            require_fittable(source)
-        self.n_samples_fit_ = len(source)
-        if out is not None:
-            if not isinstance(source, PartSource):
-                raise ValueError(
-                    "out= writes results part by part, which needs data that are read in parts: "
-                    "use solver='compressed', give more samples than features, or do not pass out=."
-                )
-            source.require_output_folder(Path(out))
+        require_fittable(source)
         return source
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:

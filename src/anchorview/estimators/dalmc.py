@@ -30,21 +30,26 @@ from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
-from anchorview.core.cost_model import Plan, plan
+from anchorview.core.cost_model import Plan, plan, plan_in_passes
 from anchorview.core.embed import embedded_samples, embedder_of
+from anchorview.core.running_sums import CHUNK_SCALINGS, RunningSums
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
 from anchorview.core.view_importance import ViewImportance, importance_of_views
-from anchorview.estimators.base import by_sample_id, embeds_new_samples, require_negative
+from anchorview.estimators.base import (
+    EmbeddingClusterer,
+    by_sample_id,
+    embeds_new_samples,
+    require_negative,
+)
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
-from anchorview.estimators.partial_fit import IncrementalClusterer
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.estimators.preparation import Preprocess
-from anchorview.sources.part_source import PartSource, embedded
+from anchorview.sources.part_source import embed
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
@@ -60,9 +65,19 @@ def _relabeled(assignment: Assignment, clusters: Array, embedding: Array) -> Arr
     return clusters[assignment(embedding)]
 
 
+def _can_add_chunks(model: "DALMC") -> bool:
+    if model.scaling not in CHUNK_SCALINGS or model.variant != "dalmc":
+        raise AttributeError(
+            f"partial_fit needs variant='dalmc' and one of scaling={list(CHUNK_SCALINGS)}: "
+            f"scaling='{model.scaling}' needs the means and deviations of all samples before the "
+            "first row can be scaled."
+        )
+    return True
+
+
 @fill_docstring
 @dataclass(eq=False, repr=False)
-class DALMC(IncrementalClusterer):
+class DALMC(EmbeddingClusterer):
     r"""Cluster samples by all of their views at once, into a given number of clusters.
 
     In discriminative anchor learning for multi-view clustering (DALMC), every view :math:`X_p` (n
@@ -332,7 +347,7 @@ class DALMC(IncrementalClusterer):
         start_seed, assignment_seed = self._seeds()
         source, batches = self._fit_batches(source)
         folder = None if out is None else Path(out)
-        self.plan_ = self._plan(source, folder)
+        self.plan_, source = self._planned(source, folder)
         clock = self._say(self.plan_)
         moments = None if batches is None else batches.moments
         scalings = fit_scalings(source, self.scaling, moments)
@@ -341,13 +356,70 @@ class DALMC(IncrementalClusterer):
         solution = self._solve(problem, source, start_seed)
         clock = perf_counter()
         embedder = self._embedder or partial(_graph_rows, solution.graph)
-        with embedded(source, embedder, solution.graph.shape[1], folder) as rows:
+        with embed(source, embedder, solution.graph.shape[1], folder) as rows:
             clock = self._say("embedded", clock)
             self._assign(rows, assignment_seed)
         self.embedding_, self.labels_ = rows.embedding, rows.labels
-        self._running_sums = None
+        self._running_sums: RunningSums | None = None
         self._say("assigned", clock)
         self._judge_batches(batches)
+        return self
+
+    @available_if(_can_add_chunks)
+    @fit_context(prefer_skip_nested_validation=True)
+    @restored_on_error
+    def partial_fit(
+        self, X: ViewsLike, y: object = None, *, batch: object = None, covariates: object = None
+    ) -> Self:
+        """Add a chunk of samples and cluster all samples seen so far.
+
+        Only sums over the chunks are kept, and 20,000 samples drawn uniformly from all chunks on
+        which K-means is run, so memory does not grow with the number of chunks. The model is the
+        one that `fit` gives on all chunks together; results of an earlier `fit` are discarded.
+        `labels_` and `embedding_` are those of this chunk; use `predict` for earlier ones.
+
+        Parameters
+        ----------
+        X : views of new samples, in any form that `fit` takes
+            All chunks have the same views, and the first at least `n_clusters` samples.
+        y : ignored
+            Not used, present for API consistency by convention.
+        batch, covariates : None
+            Cannot be taken out here: their means change with every call, and the samples that are
+            kept are already scaled. Use `fit`, which reads files in parts.
+
+        Returns
+        -------
+        self : DALMC
+        """
+        start_seed, assignment_seed = self._seeds()
+        if hasattr(self, "labels_") and not hasattr(self, "_running_sums"):
+            raise ValueError(
+                "This model was loaded from a file, which does not contain the sums that "
+                "partial_fit adds to. Start from a new model."
+            )
+        sums = getattr(self, "_running_sums", None)
+        data = (self._open(X) if sums is None else self._open_new(X)).read()
+        if not (batch is covariates is data.design is None):
+            raise ValueError(
+                "partial_fit cannot take out batches or covariates: their means are known only "
+                "after the last call. Use fit, which reads files and Dask arrays in parts."
+            )
+        if sums is None:
+            sums = RunningSums(data, self.scaling, assignment_seed)
+        if sums.scaling != self.scaling:
+            raise ValueError(
+                f"scaling was '{sums.scaling}' for the chunks so far and cannot become "
+                f"'{self.scaling}'. Start from a new model."
+            )
+        sums = sums.with_chunk(data)
+        self.sample_ids_ = data.sample_ids
+        self._correction = self._mixing = None
+        self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
+        self._assign(EmbeddedRows(self._embedder(sums.sample)), assignment_seed)
+        self.embedding_ = self._embedder(data)
+        self.labels_ = self._assignment(self.embedding_)
+        self._running_sums, self.n_samples_fit_ = sums, len(sums)
         return self
 
     @available_if(embeds_new_samples)
@@ -401,8 +473,9 @@ class DALMC(IncrementalClusterer):
             return source.shape[0] > source.shape[1]
         return self.solver in ("compressed", "truncated")
 
-    def _plan(self, source: RowSource, folder: Path | None) -> Plan:
-        n_anchors = self.n_anchors or self.n_clusters
+    def _planned(self, source: RowSource, folder: Path | None) -> tuple[Plan, RowSource]:
+        """Plan of a fit, and the source with the room that it needs."""
+        n_anchors, wanted = self.n_anchors or self.n_clusters, self._sizes.wanted(source)
         routes: tuple[Route, ...]
         if self.variant != "dalmc":
             routes = ("direct",)
@@ -410,11 +483,12 @@ class DALMC(IncrementalClusterer):
             routes = (*EXACT_ROUTES, "truncated") if self.init == "gcca" else EXACT_ROUTES
         else:
             routes = (self.solver,)  # type: ignore[assignment]
-        wanted = self._sizes.wanted(source)
-        if isinstance(source, PartSource):
-            return source.plan(routes, wanted, n_anchors if folder is None else 0)
-        assert isinstance(source, MultiViewData)
-        return plan(source, routes, wanted, n_anchors, self.max_iter, self.memory_limit)
+        if not source.in_parts:
+            limit = self.memory_limit
+            return plan(source.read(), routes, wanted, n_anchors, self.max_iter, limit), source
+        planned, products = plan_in_passes(source, routes, wanted)
+        source = source.with_room(products, n_anchors if folder is None else 0)
+        return replace(planned, memory={planned.route: source.pass_memory()}), source
 
     def _require_embeds_new_samples(self) -> None:
         if self.variant != "dalmc" or getattr(self, "_embedder", self) is None:
@@ -425,6 +499,8 @@ class DALMC(IncrementalClusterer):
 
     def _compress(self, source: RowSource, scalings: tuple[ViewScaling, ...]) -> Problem:
         """Compress the samples and, if planned so, truncate wide views."""
+        if self.plan_.route == "compressed":
+            source.require_pattern_memory()
         if self.plan_.route != "truncated":
             return compress(source, scalings, self.plan_.route, unit_norm=self.unit_norm)
         wanted, n_anchors = self._sizes.wanted(source), self.n_anchors or self.n_clusters
@@ -455,7 +531,7 @@ class DALMC(IncrementalClusterer):
         self.views_ = self._table_of_views(weight=solution.weights)
         self.anchors_ = list(solution.anchors)
         self.bases_ = problem.in_features(solution.bases)
-        self._embedder = embedder_of(solution, problem)
+        self._embedder: Any = embedder_of(solution, problem)
         ended = "converged" if solution.converged else "not converged yet"
         self._say(
             f"solved with {solution.graph.shape[1]} anchors and {self.n_components_} components "

@@ -30,7 +30,6 @@ from anchorview.preprocessing import (
     ViewTransformer,
     WordTfidf,
 )
-from anchorview.sources.part_source import PartSource
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_columns import NUMBERS, FittedColumns
@@ -183,14 +182,12 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
     if all(step is None for step in steps):
         return None
     first = None
-    if isinstance(source, MultiViewData):
-        first = source
-        fitted = [_fitted_to(source, p, step) for p, step in enumerate(steps)]
-    else:
-        assert isinstance(source, PartSource)
-        if not all(step is None or isinstance(step, ViewTransformer) for step in steps):
-            first = source.first_rows(FIT_ROWS)
+    if not all(step is None or isinstance(step, ViewTransformer) for step in steps):
+        first = source.first_rows(FIT_ROWS)
+    if source.in_parts:
         fitted = _fitted_in_parts(source, steps, first)
+    else:
+        fitted = [_fitted_to(source.read(), p, step) for p, step in enumerate(steps)]
     widths, names = list(source.n_features_per_view), list(source.feature_names)
     dtypes = [source.dtype]
     for p, step in enumerate(fitted):
@@ -211,10 +208,8 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
 
 def prepare(source: RowSource, preparation: Preparation) -> RowSource:
     """Source of prepared samples."""
-    if isinstance(source, PartSource):
-        features = preparation.widths, preparation.feature_names, preparation.dtype
-        return source.prepared(preparation).with_features(*features)
-    return source.prepared(preparation)
+    features = preparation.widths, preparation.feature_names, preparation.dtype
+    return source.prepared(preparation).with_features(*features)
 
 
 def _names_out(step: Any, width: int) -> FeatureNames | None:
@@ -237,9 +232,7 @@ def _fitted_to(data: MultiViewData, p: int, step: Any) -> Any:
         return step.fit(_input(data, p, step, rows))
 
 
-def _fitted_in_parts(
-    source: PartSource, steps: list[Any], first: MultiViewData | None
-) -> list[Any]:
+def _fitted_in_parts(source: RowSource, steps: list[Any], first: MultiViewData | None) -> list[Any]:
     fitted = list(steps)
     merged, others = [], []
     for p, step in enumerate(steps):

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import zip_longest
 from math import lcm
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import pandas as pd
@@ -21,8 +22,6 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import ThreadBuffer, n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.core.compress import Route
-from anchorview.core.cost_model import Plan, plan_in_passes
 from anchorview.datasets.formats.npy import LABELS, from_memmap, open_npy, write_npy_header
 from anchorview.sources.part_source import PartSource
 from anchorview.sources.results_folder import (
@@ -65,6 +64,11 @@ class DiskSource(PartSource):
     be used.
     """
 
+    _products = 0.0
+    """Bytes of the products of a part, for which a fit needs room."""
+    _result = 0.0
+    """Bytes of the result that stays in memory."""
+
     def __init__(self, views: NamedViews, budget: float) -> None:
         self.set_schema(views, views.views)
         has = views.available
@@ -72,9 +76,6 @@ class DiskSource(PartSource):
         self.views = replace(views, available=has)
         self._stored = [view for view in views.views if isinstance(view, StoredView)]
         self.budget = budget
-        self._reserved = 0.0
-        self._product_bytes = 0.0
-        """Bytes of the products of a part, which are known once a fit is planned."""
 
     @cached_property
     def sample_ids(self) -> "pd.Index[Any] | None":  # type: ignore[override]
@@ -103,17 +104,19 @@ class DiskSource(PartSource):
         require_same_ids(self._stored, rows)
         return self.placed(container_of_views(views.aligned(), first_row=rows.start), rows.start)
 
-    @property
-    def part_rows(self) -> int:
-        """Number of rows of a part: as many as are useful, if the budget allows it."""
-        useful = max(PART, PRODUCTS_PER_PART * self._product_bytes)
-        budget = self.budget - self._reserved
+    def _part_rows(self, result: float) -> int:
+        """Number of rows of a part: as many as are useful, if the budget allows it.
+
+        `result` are the bytes of what is collected meanwhile.
+        """
+        useful = max(PART, PRODUCTS_PER_PART * self._products)
+        budget = self.budget - result
         allowed = (budget - self._gram_memory) / (COPIES * workers())
         step = max(getattr(view, "row_step", 1) for view in self.views.views)
         least = min(step, len(self))
         require_memory(
             self._gram_memory + COPIES * workers() * least * self._row_bytes,
-            f"Reading the views, of which {least} rows have to be read at a time,",
+            f"Reading the views, whose rows have to be read {least} at a time,",
             "Raise memory_limit, or store the views in smaller chunks with datasets.convert.",
             budget,
         )
@@ -127,27 +130,29 @@ class DiskSource(PartSource):
         views = [view for view in self.views.views if view is not None]
         return max(1, sum(_row_bytes(view, self.dtype.itemsize) for view in views))
 
-    def plan(self, routes: Sequence[Route], n_components: Sequence[int], n_kept: int) -> Plan:
-        """Plan of a fit in passes; raises if it needs more memory than it may use."""
-        if n_kept:
-            self._reserve((len(self), n_kept), self.dtype)
-        planned, self._product_bytes = plan_in_passes(self, routes, n_components)
-        self._compresses = planned.route == "compressed"
-        rows = min(self.part_rows, len(self))
-        passing = self._gram_memory + COPIES * workers() * rows * self._row_bytes
-        return replace(planned, memory={planned.route: self._reserved + passing})
+    def with_room(self, products: float, n_columns: int) -> Self:
+        """Source whose parts leave room for their products, and for a result in memory."""
+        source = copy(self)
+        source._products = products
+        source._result = self._result_bytes((len(self), n_columns), self.dtype) if n_columns else 0
+        return source
 
-    def _reserve(self, shape: tuple[int, ...], dtype: Any) -> None:
-        """Reserve memory for a result and its labels, in place of what was reserved before."""
+    def pass_memory(self) -> float:
+        """Bytes that a pass needs: results, products, and the parts in process."""
+        rows = min(self._part_rows(self._result), len(self))
+        return self._result + self._gram_memory + COPIES * workers() * rows * self._row_bytes
+
+    def _result_bytes(self, shape: tuple[int, ...], dtype: Any) -> float:
+        """Bytes of a result in memory and of its labels; raises if they are too many."""
         needed = float(np.prod(shape)) * np.dtype(dtype).itemsize + 4.0 * len(self)
         advice = "Write it to disk with out=, or raise memory_limit."
         require_memory(needed, f"The result for {len(self)} samples", advice, self.budget)
-        self._reserved = needed
+        return needed
 
     @property
     def _gram_memory(self) -> float:
         """Bytes of the products: of the parts in process or waiting, the sum, the factor."""
-        return self._product_bytes * (2 * workers() + 4)
+        return self._products * (2 * workers() + 4)
 
     def reduce_as_is(
         self, function: PartFunction[Result], merge: Merge[Result], stage: str
@@ -158,38 +163,39 @@ class DiskSource(PartSource):
 
     def for_each_part(self, function: PartFunction[None], stage: str) -> None:
         """Call a function with all parts, one after the other."""
-        for rows in gen_batches(len(self), self.part_rows):
+        for rows in gen_batches(len(self), self._part_rows(self._result)):
             function(self._part(rows))
             report_progress(stage, rows.stop, len(self))
 
     def _over_parts(
-        self, function: Callable[[MultiViewData], Result], stage: str
+        self, function: Callable[[MultiViewData], Result], stage: str, result: float | None = None
     ) -> Generator[Result]:
+        """Yield the results of all parts in order; `result` are the bytes that collect them."""
+        part_rows = self._part_rows(self._result if result is None else result)
         buffers = [ThreadBuffer() for _ in self.names]
 
         def work(rows: slice) -> Result:
             with without_nested_threads():
                 return function(self._part(rows, buffers))
 
-        parts = list(gen_batches(len(self), self.part_rows))
-        for rows, result in parallel_map(work, parts, workers()):
+        parts = list(gen_batches(len(self), part_rows))
+        for rows, found in parallel_map(work, parts, workers()):
             report_progress(stage, rows.stop, len(self))
-            yield result
+            yield found
 
     def map_rows(
         self, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Path | None
     ) -> Any:
         """Rows that a function computes of the samples: an array, or a memory map of the file."""
         shape = (len(self),) if width is None else (len(self), width)
-        blocks = self._over_parts(function, stage)
         if out is None:
-            self._reserve(shape, dtype)
+            blocks = self._over_parts(function, stage, self._result_bytes(shape, dtype))
             return _collected(blocks, shape, dtype)
         if out.resolve() in self._files:
             raise ValueError(f"{out} is one of the views. Give another name.")
         require_writable(out)
         with atomic_write_binary(out) as (stream,):
-            _collected(blocks, shape, dtype, stream)
+            _collected(self._over_parts(function, stage), shape, dtype, stream)
         return np.load(out, mmap_mode="r")
 
     def map_fields(
@@ -197,8 +203,7 @@ class DiskSource(PartSource):
     ) -> tuple[dict[str, Any], Result]:
         """Fields of the records that a function computes of the samples, and their summary."""
         dtype = records.dtype
-        if out is None:
-            self._reserve((len(self),), dtype)
+        kept = None if out is not None else self._result_bytes((len(self),), dtype)
         with self._results(out, fields) as streams:
             rows = {
                 name: CollectedRows((len(self), *dtype[name].shape), dtype[name].base, stream)
@@ -210,7 +215,7 @@ class DiskSource(PartSource):
                     collected.append(block[name])
                 return records.summary(block)
 
-            with closing(self._over_parts(records.function, "labeling")) as blocks:
+            with closing(self._over_parts(records.function, "labeling", kept)) as blocks:
                 total = reduce(records.merge, map(summarized, blocks))
         return {name: _result(out, name, rows[name].array) for name in fields}, total
 

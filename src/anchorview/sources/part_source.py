@@ -2,8 +2,8 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,6 @@ import numpy as np
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.core.compress import Route
-from anchorview.core.cost_model import Plan
 from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows, without_nan
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.matrix_checks import availability
@@ -25,6 +23,7 @@ from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction
 class PartSource(RowSource):
     """Views on disk or in Dask, whose samples are processed in parts."""
 
+    in_parts = True
     budget: float
     """Bytes that this process may use."""
     complete: bool = False
@@ -33,8 +32,6 @@ class PartSource(RowSource):
     """Functions of a part that replace it, one after the other."""
     _patterns: frozenset[tuple[int, ...]] = frozenset()
     """Patterns of available views, known after the first pass."""
-    _compresses: bool = False
-    """Whether a fit is planned that adds up Gram matrices of all patterns."""
 
     def prepared(self, function: PartFunction[MultiViewData]) -> Self:
         """Source in which every part, as prepared so far, is replaced by a function of it."""
@@ -81,37 +78,26 @@ class PartSource(RowSource):
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order; the first pass checks the views as well."""
         if self._patterns:
-            self._require_pattern_memory()
             return self.reduce_as_is(function, merge, stage)
         scan, result = self.reduce_as_is(
             partial(_with_scan, function), partial(_merge_with_scan, merge), stage
         )
         scan.require_fittable(self)
         self._patterns = scan.patterns
-        self._require_pattern_memory()
         self.complete = scan.patterns == {tuple(range(len(self.names)))}
         return result
 
-    def _require_pattern_memory(self) -> None:
-        """Raise if a fit compresses the samples and Gram matrices of all patterns need too much."""
-        if not self._compresses:
-            return
+    def require_pattern_memory(self) -> None:
+        """Raise if Gram matrices of all patterns that were found need too much memory."""
         widths = self.n_features_per_view
         squares = [sum(widths[p] for p in views) ** 2 for views in self._patterns]
         # The Gram matrices of all patterns, the one being added, and the pseudo-samples.
         require_memory(
-            8.0 * (2 * sum(squares) + max(squares)),
+            8.0 * (2 * sum(squares) + max(squares, default=0)),
             f"Compressing {len(squares)} patterns of missing views",
             "Raise memory_limit, or reduce the number of features or of patterns.",
             self.budget,
         )
-
-    @abstractmethod
-    def plan(self, routes: Sequence[Route], n_components: Sequence[int], n_kept: int) -> Plan:
-        """Plan of a fit by one of the routes; raises if it needs more memory than it may use.
-
-        `n_kept` is the number of columns of the embedding that stay in memory.
-        """
 
     @abstractmethod
     def embed(
@@ -119,26 +105,14 @@ class PartSource(RowSource):
     ) -> AbstractContextManager[EmbeddedRows]:
         """Embed all samples; files in the folder `out` are replaced at the end of the context."""
 
-    @abstractmethod
-    def require_output_folder(self, out: Path) -> None:
-        """Raise if results cannot be written to a folder, or would replace the views."""
 
-    @abstractmethod
-    def read(self) -> MultiViewData:
-        """All samples, in memory; raises if they do not fit."""
-
-
-@contextmanager
-def embedded(
+def embed(
     source: RowSource, function: RowFunction, width: int, out: Path | None
-) -> Iterator[EmbeddedRows]:
+) -> AbstractContextManager[EmbeddedRows]:
     """Embed all samples of a source, in memory or in parts."""
-    if isinstance(source, MultiViewData):
-        yield EmbeddedRows(function(source))
-    else:
-        assert isinstance(source, PartSource)
-        with source.embed(function, width, out) as rows:
-            yield rows
+    if isinstance(source, PartSource):
+        return source.embed(function, width, out)
+    return nullcontext(EmbeddedRows(function(source.read())))
 
 
 def _first_rows(count: int, part: MultiViewData) -> MultiViewData:
@@ -207,9 +181,13 @@ class ViewScan(NamedTuple):
             )
 
 
-def require_fittable(data: MultiViewData) -> None:
-    """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
-    ViewScan.of(data).require_fittable(data)
+def require_fittable(source: RowSource) -> None:
+    """Raise if no sample has a view, all samples are equal in it, or its values are tiny.
+
+    Samples that are read in parts are checked in the first pass.
+    """
+    if not source.in_parts:
+        ViewScan.of(source.read()).require_fittable(source)
 
 
 Scanned = tuple[ViewScan, Result]

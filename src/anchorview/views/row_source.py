@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -102,6 +102,48 @@ class RowSource(ABC):
         return self.shape[0]
 
     # Samples in memory are one part; sources of several parts override what follows.
+
+    in_parts: bool = False
+    """Whether the samples are read and processed part by part."""
+    keeps_results: bool = True
+    """Whether results stay in this process; else workers have them."""
+
+    def read(self: Any) -> "MultiViewData":
+        """All samples, in memory; raises if they do not fit."""
+        return self
+
+    def with_room(self, products: float, n_columns: int) -> Self:
+        """Source whose passes leave room for products of parts and for a result with columns.
+
+        `products` are the bytes of those of one part. Raises if both need more memory than is left.
+        """
+        return self
+
+    def pass_memory(self) -> float:
+        """Bytes that a pass over the samples needs beyond them."""
+        return 0.0
+
+    def require_pattern_memory(self) -> None:  # noqa: B027 (the plan in memory counts it)
+        """Raise if Gram matrices of all patterns of views that were found need too much memory."""
+
+    def require_output_folder(self, out: Path) -> None:
+        """Raise if results cannot be written to a folder, or would replace the views."""
+        raise ValueError(
+            "out= writes results part by part, which needs data that are read in parts: "
+            "use solver='compressed', give more samples than features, or do not pass out=."
+        )
+
+    def with_features(self, widths: tuple[int, ...], names: tuple[Any, ...], dtype: Any) -> Self:
+        """Source whose prepared views have other features, which samples in memory know."""
+        return self
+
+    def for_each_part(self: Any, function: PartFunction[None], stage: str) -> None:
+        """Call a function with all parts, one after the other, in this process."""
+        function(self)
+
+    def first_rows(self: Any, count: int) -> "MultiViewData":
+        """Some samples, among them the first in which each view occurs; all if in memory."""
+        return self
 
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order; progress is reported under `stage`.

@@ -46,7 +46,6 @@ from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.relabeling import Relabeling, by_block
 from anchorview.estimators.representation import view_sentences
-from anchorview.sources.disk_source import DiskSource
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
@@ -290,7 +289,7 @@ class AutoDALMC(EmbeddingClusterer):
         source, batches = self._fit_batches(source)
         _, seed = self._seeds()
         numbers = requested_numbers(self.n_clusters, len(source))
-        in_memory = isinstance(source, MultiViewData | DiskSource) and out is None
+        in_memory = source.keeps_results and out is None
         count, limit = self._n_sampled(len(source)), self.memory_limit
         require_fit_memory(source, count, numbers, limit, keeps_results=in_memory)
         with warnings.catch_warnings():
@@ -308,7 +307,7 @@ class AutoDALMC(EmbeddingClusterer):
             self._say(sentence)
         clock = perf_counter()
         self._label(source, out)
-        if not isinstance(source, MultiViewData):
+        if source.in_parts:
             self._say(f"labeled {source!r}", clock)
         empty = int((self._spread.sizes == 0).sum())
         if empty:
@@ -466,7 +465,7 @@ class AutoDALMC(EmbeddingClusterer):
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
         # All of few samples are needed in memory in any case.
         few = self._n_sampled(len(source)) == len(source) and out is None
-        return not (few and isinstance(source, DiskSource))
+        return not (few and source.keeps_results)
 
     def _n_sampled(self, n_samples: int) -> int:
         """About how many rows everything is fitted to."""

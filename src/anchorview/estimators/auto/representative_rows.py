@@ -45,8 +45,8 @@ def representative_sample(source: RowSource, count: int) -> MultiViewData:
         keys = np.concatenate(source.reduce(_part_keys, add, "sampling"))
         available = none_if_complete(~np.isnan(keys[:, 1:]))
         rows = np.sort(representative_rows(_order_by_keys(keys), available, count))
-    elif isinstance(source, MultiViewData):
-        return source
+    elif not source.in_parts:
+        return source.read()
     else:
         rows = np.arange(len(source))
     return concatenate_samples(*source.reduce(SelectedRows(rows), add, "reading the sample"))

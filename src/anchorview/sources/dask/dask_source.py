@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import dask.array as da
 import numpy as np
@@ -22,8 +22,6 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.core.compress import Route
-from anchorview.core.cost_model import Plan, plan_in_passes
 from anchorview.sources.dask.dask_input import (
     bounds_of,
     checked_view,
@@ -72,8 +70,11 @@ class DaskSource(PartSource):
     computed immediately.
     """
 
+    keeps_results = False
     sample_ids: Any = None
     """A dask array, if there are frames."""
+    _products = 0.0
+    """Bytes of the products of the parts in process."""
 
     def __init__(self, X: Any, budget: float | None = None) -> None:
         given = parse(X)
@@ -99,14 +100,18 @@ class DaskSource(PartSource):
         if (id_dtype := id_type(views)) is not None:
             self.sample_ids = self._rows(_sample_ids_of, None, id_dtype, "ids")
 
-    def plan(self, routes: Sequence[Route], n_components: Sequence[int], n_kept: int) -> Plan:
-        """Plan of a fit in passes; raises if this process needs more memory than is free."""
+    def with_room(self, products: float, n_columns: int) -> Self:
+        """Source whose sums of products this process has room for."""
+        source = copy(self)
         # Without workers, parts are processed in this process.
-        planned, product_bytes = plan_in_passes(self, routes, n_components)
-        self._compresses = planned.route == "compressed"
-        needed = product_bytes * (2 * FAN_IN + 2 * n_cores())
-        require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
-        return replace(planned, memory={planned.route: needed})
+        source._products = products * (2 * FAN_IN + 2 * n_cores())
+        advice = "Reduce the number of features."
+        require_memory(source._products, f"Clustering {self!r}", advice)
+        return source
+
+    def pass_memory(self) -> float:
+        """Bytes of the products that are added up in this process."""
+        return self._products
 
     def reduce_as_is(
         self, function: PartFunction[Result], merge: Merge[Result], stage: str
