@@ -3,9 +3,6 @@
 import os
 import pickle
 import sys
-import zipfile
-from io import BytesIO
-from itertools import product
 
 import numpy as np
 import pytest
@@ -20,10 +17,7 @@ from helpers.model_files import (
     forge_array,
     forge_document,
     members_of,
-    npy_bytes,
-    one_of_each_kind,
     same,
-    seal,
 )
 
 
@@ -128,82 +122,24 @@ HEADER = "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }"
     "header",
     [
         HEADER % "(1000000000000,)",
-        HEADER % "(0, 100000000000000000000000)",
         HEADER % "(-1, -12)",
-        HEADER % "12",
-        HEADER % "(12L,)",
-        HEADER % ("(" * 60 + ")" * 60),
         HEADER.replace("<f8", "|O") % "(12,)",
-        HEADER.replace("<f8", "|V0") % "(12,)",
-        HEADER.replace("<f8", "<U999999999") % "(12,)",
-        "'''",
         "[" * 200,
-        "{" + " " * 20000 + "}",
         "\xff\xff",
     ],
 )
-@pytest.mark.parametrize("version", [b"\x01\x00", b"\x02\x00", b"\x03\x00", b"\x09\x09"])
-def test_array_headers_are_not_trusted(saved, header, version):
+def test_array_headers_are_not_trusted(saved, header):
     text = header.encode("latin-1")
-    length = len(text).to_bytes(2 if version == b"\x01\x00" else 4, "little")
-    content = b"\x93NUMPY" + version + length + text + bytes(8 * 12)
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(8 * 12)
     forge(saved, {**members_of(saved), "state/labels_.npy": content})
     error_of(saved)
 
 
-def test_unknown_missing_and_repeated_members(either):
+def test_unknown_and_missing_members(either):
     members = members_of(either)
     labels = members["state/labels_.npy"]
-    for name in ("more", "/labels_", "../labels_", "state/labels_/0", "state/bases_/9", "state/x"):
+    for name in ("more", "../labels_", "state/labels_/0", "state/bases_/9", "state/x"):
         forge(either, {**members, f"{name}.npy": labels})
         assert f"the array '{name}' is unknown" in error_of(either)
-    forge(either, {**members, "labels": labels})
-    assert "a member is not an array" in error_of(either)
-    for name in one_of_each_kind(members):
-        # A scaling may have no center and no deviation.
-        if not name.endswith(("center.npy", "deviation.npy")):
-            forge(either, {other: members[other] for other in members if other != name})
-            error_of(either)
-    for name in ("state/labels_.npy", "anchorview.json"):
-        with pytest.warns(UserWarning, match="Duplicate name"):
-            forge(either, [*members.items(), (name, members[name])])
-        assert "twice" in error_of(either)
-
-
-def test_compressed_members_are_refused(saved):
-    bomb = npy_bytes(np.zeros(10**6))
-    forge(saved, {**members_of(saved), "state/objective_.npy": bomb}, zipfile.ZIP_DEFLATED)
-    assert saved.stat().st_size < 50_000
-    assert "is compressed" in error_of(saved)
-
-
-def test_sizes_in_the_archive_directory_are_not_trusted(saved):
-    content = saved.read_bytes()
-    entry = content.index(b"PK\x01\x02")
-    for offset, size in product((20, 24), (0, 1, 10**6, 2**32 - 1)):
-        forged = bytearray(content)
-        forged[entry + offset : entry + offset + 4] = size.to_bytes(4, "little")
-        seal(saved, bytes(forged))
-        error_of(saved)
-    for size in (10**6, 2**32 - 2):
-        forged = bytearray(content)
-        forged[entry + 20 : entry + 28] = 2 * size.to_bytes(4, "little")
-        seal(saved, bytes(forged))
-        assert "larger than the file" in error_of(saved)
-
-
-def test_overlapping_members(saved):
-    """Many names for the bytes of one member."""
-    stream = BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.comment = bytes(64)
-        archive.writestr("anchorview.json", members_of(saved)["anchorview.json"])
-        archive.writestr("big.npy", npy_bytes(np.zeros(10**5)))
-        big = archive.infolist()[-1]
-        for t in range(1000):
-            info = zipfile.ZipInfo(f"{t:03}.npy")
-            for field in ("file_size", "compress_size", "CRC", "header_offset"):
-                setattr(info, field, getattr(big, field))
-            archive.filelist.append(info)
-    seal(saved, stream.getvalue())
-    assert "larger than the file" in error_of(saved)
+    forge(either, {name: content for name, content in members.items() if "labels_" not in name})
+    error_of(either)

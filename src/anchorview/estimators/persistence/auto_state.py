@@ -10,7 +10,7 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment
 from anchorview.core.embed import Embedder
-from anchorview.estimators.auto.bases import SHARING_A_BASIS, Basis, Families, ViewBasis
+from anchorview.estimators.auto.bases import Families
 from anchorview.estimators.auto.candidates import (
     Candidate,
     Communities,
@@ -22,15 +22,13 @@ from anchorview.estimators.auto.candidates import (
 )
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.labeling import Clustering, RowSums
-from anchorview.estimators.auto.landmarks import LandmarkLabels, Landmarks
+from anchorview.estimators.auto.landmarks import LandmarkLabels
 from anchorview.estimators.persistence.codec import (
-    SHAPES,
-    AxisLengths,
     FloatSeries,
     require,
     validate,
 )
-from anchorview.estimators.persistence.fitted_state import FittedState, require_labels, require_maps
+from anchorview.estimators.persistence.fitted_state import FittedState, require_labels
 
 
 @dataclass
@@ -126,6 +124,14 @@ class StoredClustering:
 class AutoDALMCState(FittedState):
     """Learned attributes of AutoDALMC."""
 
+    per_sample = (
+        *FittedState.per_sample,
+        "confidence_",
+        "second_labels_",
+        "_level_labels",
+        "_fit_labels",
+    )
+
     curve_: FloatSeries | None
     chance_curve_: FloatSeries | None
     candidates_: pd.DataFrame
@@ -148,6 +154,17 @@ class AutoDALMCState(FittedState):
     _fit_labels: npt.NDArray[np.int32] | None
     """Labels before `relabel`; None without it."""
 
+    def require_labels(self) -> None:
+        """Check labels of samples, also at other levels, and the best candidate."""
+        super().require_labels()
+        n_candidates, k = len(self._clustering.candidates), self.n_clusters_fit
+        require(0 <= self.best_candidate_ < n_candidates, "'best_candidate_' is unknown")
+        if self._fit_labels is not None:
+            require_labels("_fit_labels", self._fit_labels, k)
+        levels = () if self._level_labels is None else self._level_labels.T
+        for labels, number in zip(levels, self._others, strict=True):
+            require_labels("_level_labels", labels, number)
+
     @classmethod
     def of(cls, model: Any) -> Self:
         """State of a fitted model, with the smallest embedders."""
@@ -168,90 +185,10 @@ class AutoDALMCState(FittedState):
         model.n_iter_ = len(model.objective_)
 
 
-SHAPES |= {
-    AutoDALMCState: {
-        "confidence_": "n",
-        "second_labels_": "n",
-        "_level_labels": "n levels",
-        "_fit_labels": "n",
-        "agreement_": "c c",
-        "view_agreement_": "v",
-    },
-    Consensus: {"patterns": "k r k", "offsets": "k", "votes": "r k", "weights": "r"},
-    RowSums: {"sizes": "k", "sums": "k l", "squares": "k"},
-    Basis: {"views": "*"},
-    ViewBasis: {"directions": "d* j*", "center": "j*"},
-    Landmarks: {"places": "m* i*", "importance": "v"},
-    LandmarkLabels: {"labels": "r m", "shares": "r m"},
-}
-
-
 @validate.register
-def _(state: AutoDALMCState) -> AutoDALMCState:
-    candidates = state._clustering.candidates
-    require(0 <= state.best_candidate_ < len(candidates), "'best_candidate_' is unknown")
-    lengths = state.require_shapes()
-    lengths.require_length("candidates", "c", len(candidates))
-    used = state._consistency["used"]
-    lengths.require_length("_consistency", "v", len(used))
-    require((state._level_labels is None) == (not state._others), "'_level_labels' is missing")
-    if state._fit_labels is not None:
-        require_labels("_fit_labels", state._fit_labels, state.n_clusters_fit)
-    widths = [width for width, own in zip(state.prepared_widths, used, strict=True) if own]
-    _require_families(state._families, widths)
-    _require_clustering(state._clustering, state._families)
-    best = candidates[state.best_candidate_].embedder
-    fits = best is not None and best.n_anchors == lengths["l"]
-    require(fits, "'embedding_' has another width")
-    if state._level_labels is not None:
-        lengths.require_length("_others", "levels", len(state._others))
-        for labels, (k, level) in zip(state._level_labels.T, state._others.items(), strict=True):
-            require(len(level.consensus.offsets) == k, "a level has another number of clusters")
-            require_labels("_level_labels", labels, k)
-            _require_clustering(level, state._families)
-    return state
-
-
-def _require_families(families: Families, widths: list[int]) -> None:
-    """Check bases of views of these widths, and landmarks in their coordinates."""
-    known = families.bases.keys() <= SHARING_A_BASIS.keys()
-    require(known and families.landmarks.keys() == families.bases.keys(), "'_families' are unknown")
-    for scaling, basis in families.bases.items():
-        lengths = AxisLengths(v=len(widths), **{f"d{p}": d for p, d in enumerate(widths)})
-        lengths.require(basis)
-        lengths.require(families.landmarks[scaling])
-        require(basis.scaling == scaling, "a basis is of another scaling")
-        for p, width in enumerate(widths):
-            whole = basis.views[p].directions is None
-            require(not whole or lengths[f"j{p}"] == width, "a basis has another width")
-            require(lengths[f"i{p}"] <= lengths[f"j{p}"], "landmarks have another width")
-
-
-def _require_clustering(stored: StoredClustering, families: Families) -> None:
-    """Check the consensus of candidates that take coordinates or landmarks."""
-    clustering = stored.restored()
-    k = clustering.n_clusters
-    n_partitions = sum(candidate.n_partitions for candidate in clustering.candidates)
-    AxisLengths(k=k, r=n_partitions).require(clustering.consensus)
+def _(clustering: StoredClustering) -> StoredClustering:
     for candidate in clustering.candidates:
-        _require_candidate(candidate, families, k)
-
-
-def _require_candidate(candidate: Candidate, families: Families, k: int) -> None:
-    scaling = candidate.setting.scaling
-    shared = (*families.bases, *(SHARING_A_BASIS[own] for own in families.bases))
-    require(scaling in shared, "the family of a candidate is missing")
-    basis = families.basis_of(scaling)
-    lengths = AxisLengths(k=k, v=len(basis.views))
-    lengths.update({f"d{p}": len(view.center) for p, view in enumerate(basis.views)})
-    if isinstance(candidate, EmbeddedCandidate):
-        lengths.require_value(candidate.view_weights, "view_weights", "v")
-        lengths.require_value(candidate.objective, "objective", "t")
-        lengths.require_value(candidate.runs, "runs")
-        lengths.require(candidate.embedder)
-        require_maps(candidate.embedder, lengths)
-    elif isinstance(candidate, VotedCandidate):
-        require(scaling in families.landmarks, "the landmarks of a candidate are missing")
-        lengths["m"] = sum(families.landmarks[scaling].counts)
-        lengths.require(candidate.landmark_labels)
-        require_labels("landmark_labels", candidate.landmark_labels.labels, k)
+        if candidate.landmark_labels is not None:
+            labels = candidate.landmark_labels.labels
+            require_labels("landmark_labels", labels, len(clustering.consensus.offsets))
+    return clustering

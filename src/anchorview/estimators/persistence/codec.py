@@ -1,8 +1,8 @@
 """Encoding of typed values as trees of JSON values and arrays, and strict decoding.
 
 Decoding follows type annotations, never what the tree says about itself. A class is stored as an
-object with one entry per parameter of its constructor. Anything unexpected raises ValueError, and
-so do arrays whose shapes do not fit together.
+object with one entry per parameter of its constructor. Anything unexpected raises ValueError.
+Shapes are not checked: the checksum of a file proves that it is as it was written.
 """
 
 import math
@@ -83,53 +83,6 @@ def validate(value: Any) -> Any:
 def _(series: FloatSeries) -> FloatSeries:
     # Without any number, None would not have become NaN.
     return series.astype(np.float64)
-
-
-SHAPES: dict[type, dict[str, str]] = {}
-"""Axes of the attributes of classes. Axes with the same name have the same length; a star stands
-for the position of a view, and alone for a sequence of one object per view."""
-
-
-class AxisLengths(dict[str, int]):
-    """Lengths of named axes; the first array that has an axis determines its length."""
-
-    def require(self, owner: object, position: int = 0) -> None:
-        """Check the shapes of all arrays of an object and of the objects in it.
-
-        `position` is that of the view that the object belongs to, if it belongs to one.
-        """
-        for name in _parameters(type(owner)):
-            spec = _shapes_of(type(owner)).get(name)
-            self.require_value(getattr(owner, name), name, spec, position)
-
-    def require_value(
-        self, value: Any, path: str, spec: str | None = None, position: int = 0
-    ) -> None:
-        """Check the shape of an array with some axes, or those of an object or of a sequence."""
-        if isinstance(value, list | tuple):
-            if spec is not None and "*" in spec:
-                self.require_length(path, "v", len(value))
-            for i, item in enumerate(value):
-                self.require_value(item, f"{path}/{i}", spec, i)
-        elif type(value) in SHAPES:
-            self.require(value, position)
-        elif spec is not None and value is not None:
-            names = spec.replace("*", str(position)).split()
-            fits = len(value.shape) == len(names) and all(map(self._fits, names, value.shape))
-            require(fits, f"{path!r} has shape {value.shape}")
-
-    def require_length(self, name: str, axis: str, length: int) -> None:
-        """Check the length of a sequence."""
-        require(self._fits(axis, length), f"{name!r} has length {length}")
-
-    def _fits(self, axis: str, length: int) -> bool:
-        # A file may be without samples, and without covariates.
-        return self.setdefault(axis, length) == length and (length > 0 or axis in ("n", "q"))
-
-
-def _shapes_of(cls: type) -> dict[str, str]:
-    """Axes of the attributes of a class and of those that it extends."""
-    return {name: spec for base in cls.__mro__ for name, spec in SHAPES.get(base, {}).items()}
 
 
 def _parameters(cls: Any) -> dict[str, Any]:

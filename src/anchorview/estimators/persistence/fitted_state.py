@@ -1,24 +1,23 @@
 """Learned attributes that model files hold: those of every estimator, and those of DALMC.
 
-Types follow from the annotations, shapes from the table of axes. Values are trusted, except for
-labels, which are indices.
+Types follow from the annotations. Values are trusted, except for labels, which are indices.
 """
 
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.core.alternating import Start, Step, Trace
+from anchorview.core.alternating import Trace
 from anchorview.core.assign import Assignment, ClusterSpread
-from anchorview.core.batch_correction import BatchCorrection, ViewCorrection
+from anchorview.core.batch_correction import BatchCorrection
 from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder, in_other_coordinates
 from anchorview.core.scale import ViewScaling
-from anchorview.estimators.persistence.codec import SHAPES, AnyIndex, AxisLengths, require, validate
-from anchorview.estimators.persistence.stored_steps import StoredPreparation, StoredStep
+from anchorview.estimators.persistence.codec import AnyIndex, require, validate
+from anchorview.estimators.persistence.stored_steps import StoredPreparation
 from anchorview.estimators.relabeling import Relabeling
 
 PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement_with_result"}
@@ -38,6 +37,9 @@ class FittedState:
     A subclass adds those of its estimator: a field is saved and restored without further code. An
     attribute that a fitted estimator may lack has the default None.
     """
+
+    per_sample: ClassVar[tuple[str, ...]] = ("labels_", "embedding_")
+    """Fields with one row per sample."""
 
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
@@ -71,8 +73,8 @@ class FittedState:
         # A copy of a memory map is a memmap without a file.
         if not isinstance(rows, np.ndarray) or getattr(rows, "filename", None) is not None:
             values["sample_ids_"] = None
-            for name, axes in (SHAPES[FittedState] | SHAPES[cls]).items():
-                if axes.split()[0] == "n" and values[name] is not None:
+            for name in cls.per_sample:
+                if values[name] is not None:
                     values[name] = np.empty((0, *values[name].shape[1:]), values[name].dtype)
         return cls(**values)
 
@@ -91,6 +93,10 @@ class FittedState:
         columns = {PER_VIEW[name]: value for name, value in vars(self).items() if name in PER_VIEW}
         model.views_ = model._table_of_views(**columns)
 
+    def require_labels(self) -> None:
+        """Check labels of samples."""
+        require_labels("labels_", self.labels_, self.n_clusters)
+
     @property
     def n_clusters_fit(self) -> int:
         """Number of clusters before `relabel` has merged any."""
@@ -100,26 +106,6 @@ class FittedState:
     def n_clusters(self) -> int:
         """Number of clusters."""
         return self.n_clusters_fit if self._relabeling is None else len(self._relabeling.names)
-
-    @property
-    def prepared_widths(self) -> tuple[int, ...]:
-        """Numbers of features of the views after preprocessing."""
-        return self.n_features_per_view_ if self._prepared is None else self._prepared.widths
-
-    def require_shapes(self) -> AxisLengths:
-        """Check that all arrays fit together; returns the lengths of their axes."""
-        given, prepared = self.n_features_per_view_, self.prepared_widths
-        widths = {f"d{p}": width for p, width in enumerate(prepared)}
-        widths |= {f"i{p}": width for p, width in enumerate(given)}
-        lengths = AxisLengths(v=len(self.view_names_in_), **widths)
-        lengths.require_length("n_features_per_view_", "v", len(given))
-        lengths.require_length("prepared widths", "v", len(prepared))
-        if self._correction is not None:
-            lengths["b"] = len(self._correction.batches)
-            lengths["q"] = len(self._correction.covariate_names)
-        lengths.require(self)
-        require_labels("labels_", self.labels_, self.n_clusters)
-        return lengths
 
 
 @dataclass(kw_only=True)
@@ -149,67 +135,14 @@ class DALMCState(FittedState):
         model.n_iter_ = len(self.objective_)
 
 
-SHAPES |= {
-    FittedState: {
-        "feature_names_per_view_": "i*",
-        "embedding_": "n l",
-        "labels_": "n",
-        "sample_ids_": "n",
-        "view_weights_": "v",
-    },
-    DALMCState: {"bases_": "d* m*", "anchors_": "m* l", "objective_": "t", "scalings_": "*"},
-    ViewScaling: {"center": "d*", "deviation": "d*"},
-    StoredPreparation: {"feature_names": "d*", "steps": "*"},
-    StoredStep: {},
-    ClusterSpread: {"sizes": "k", "squares": "k"},
-    Assignment: {"centroids": "k l"},
-    Relabeling: {"clusters": "k"},
-    BatchCorrection: {"covariate_centers": "q", "covariate_scales": "q", "views": "*"},
-    ViewCorrection: {
-        "sizes": "b",
-        "intercepts": "b d*",
-        "factors": "b d*",
-        "slopes": "q d*",
-        "mean": "d*",
-        "deviation": "d*",
-    },
-    Embedder: {"scalings": "*"},
-    Trace: {},
-    Start: {"to_graph": "d* l", "fill": "d* l", "to_representation": "d* m*", "importance": "v"},
-    Step: {
-        "weights": "v",
-        "bases": "d* m*",
-        "anchors": "m* l",
-        "to_representation": "m* m*",
-        "to_graph": "l l",
-    },
-}
-
-
 @validate.register
-def _(state: DALMCState) -> DALMCState:
-    lengths = state.require_shapes()
-    if state._embedder is not None:
-        require_maps(state._embedder, lengths)
+def _(state: FittedState) -> FittedState:
+    state.require_labels()
     return state
-
-
-def require_maps(embedder: Embedder, lengths: AxisLengths) -> None:
-    """Check that an embedder without a trace has a map for every pattern of views."""
-    if embedder.trace is not None:
-        return
-    n_views, maps = len(embedder.scalings), embedder.maps or {}
-    require(len(maps) == 2**n_views - 1, f"there are maps for {len(maps)} patterns of views")
-    for views, matrix in maps.items():
-        known = views == tuple(sorted(set(views) & set(range(n_views)))) != ()
-        require(known, f"there is a map for the views {views}")
-        shape = (sum(lengths[f"d{p}"] for p in views), lengths["l"])
-        require(matrix.shape == shape, f"the map for the views {views} has shape {matrix.shape}")
 
 
 @validate.register
 def _(trace: Trace) -> Trace:
-    AxisLengths(v=len(trace.start.to_graph)).require(trace)
     # The memory layout is that after `fit`: products round differently with another one.
     return in_other_coordinates(trace, list)
 
