@@ -49,6 +49,15 @@ def evidence(level):
     )
 
 
+def test_results_in_memory_have_the_levels_too(nested, model, tmp_path):
+    np.savez(tmp_path / "data.npz", **nested[0])
+    fit = ("fit", tmp_path / "data.npz", "-k", NUMBERS, "--budget", "fast")
+    output_of(*fit, "--results", tmp_path / "results")
+    stored = np.load(tmp_path / "results" / "level_labels.npy")
+    others = [k for k in model.levels_.index if k != model.n_clusters_]
+    np.testing.assert_array_equal(stored.T, [model.labels_at(k) for k in others])
+
+
 def test_the_budgets_are_those_of_the_estimator():
     assert options.BudgetName.__args__ == BUDGETS
 

@@ -85,14 +85,10 @@ def cluster(
             written_labels = with_number(model.labels_without_doubt(), doubtful)
 
     def write_results(folder: Path) -> None:
-        from anchorview.sources.results_folder import save_results
+        from anchorview.estimators.base import save_results_of
 
-        if in_parts:
-            return
-        results = {"embedding": model.embedding_, "labels": labels}
-        if hasattr(model, "second_labels_"):
-            results |= {"confidence": confidence, "second_labels": model.second_labels_}
-        save_results(folder, results, data.ids)
+        if not in_parts:
+            save_results_of(model, folder)
 
     details = {"call": command_line(), "scores": scores or None, "seconds": seconds}
     writers: dict[str, Callable[[Path], object]] = {

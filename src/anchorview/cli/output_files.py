@@ -37,8 +37,8 @@ class OutputPaths:
     results: Annotated[
         Path | None,
         option(
-            "Folder for embedding.npy, sample_ids.npy, labels.npy and, by auto, confidence.npy and "
-            "second_labels.npy; for auto and dalmc."
+            "Folder for embedding.npy, sample_ids.npy, labels.npy and, by auto, confidence.npy, "
+            "second_labels.npy and level_labels.npy; for auto and dalmc."
         ),
     ] = None
 

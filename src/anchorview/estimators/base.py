@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames, PathLike
 from anchorview.core.batch_correction import PartPreparation
+from anchorview.datasets.formats.npy import LEVEL_LABELS, SAMPLE_IDS
 from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for, set_design
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence import save_model
@@ -38,6 +39,7 @@ from anchorview.estimators.relabeling import RelabelMixin
 from anchorview.estimators.representation import result_html, result_lines, table_descriptions
 from anchorview.sources.open_source import open_source
 from anchorview.sources.part_source import require_fittable
+from anchorview.sources.results_folder import RESULTS, save_results
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.column_division import plain_selection
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -514,6 +516,14 @@ class EmbeddingClusterer(
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
+
+
+def save_results_of(model: EmbeddingClusterer, folder: Path) -> None:
+    """Write the results of a fit in memory to the files to which a fit in parts writes them."""
+    results = {name: getattr(model, f"{name}_", None) for name in RESULTS}
+    results |= {SAMPLE_IDS: None, LEVEL_LABELS: getattr(model, "_level_labels", None)}
+    known = {name: np.asarray(rows) for name, rows in results.items() if rows is not None}
+    save_results(folder, known, model.sample_ids_)
 
 
 def require_negative(doubtful: int) -> None:
