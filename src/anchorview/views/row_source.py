@@ -141,10 +141,6 @@ class RowSource(ABC):
         """Call a function with all parts, one after the other, in this process."""
         function(self)
 
-    def first_rows(self: Any, count: int) -> "MultiViewData":
-        """Some samples, among them the first in which each view occurs; all if in memory."""
-        return self
-
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order; progress is reported under `stage`.
 
