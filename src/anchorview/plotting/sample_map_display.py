@@ -260,9 +260,8 @@ def add_legend(ax: Any, title: str, categories: "pd.Series[Any]", colors: Sequen
     if categories.isna().any():
         names.append("unknown")
         colors.append(MISSING_COLOR)
-    lines = optional_import("matplotlib.lines", "Displays", "report")
     handles = [
-        lines.Line2D([], [], color=color, marker="o", linestyle="", label=name)
+        ax.plot([], [], color=color, marker="o", linestyle="", label=name)[0]
         for name, color in zip(names, colors, strict=True)
     ]
     legend = ax.legend(
