@@ -109,7 +109,7 @@ def test_points_have_the_values_of_their_samples_and_keep_their_shape(drawn, inc
     assert payload["ids"] == [sample_ids[row] for row in rows]
     assert payload["cluster"] == model.labels_[rows].tolist()
     assert payload["confidence"] == np.floor(100 * model.confidence_[rows]).tolist()
-    classes = payload["classes"]
+    classes = payload["partitions"]["class"]
     assert [classes["names"][code] for code in classes["codes"]] == target[rows].tolist()
     availability = payload["availability"]
     names = [availability["patterns"][pattern] for pattern in availability["pattern"]]
@@ -134,4 +134,6 @@ def test_points_have_their_cluster_at_each_level():
     drawn = sample_map.sample_map(fit, inspect_fit(fit), contents).values
     assert list(drawn["colorings"].values()) == ["cluster", "cluster of 9", "confidence"]
     rows = drawn["payload"]["rows"]
-    assert drawn["payload"]["levels"] == {"cluster of 9": model.labels_at(9)[rows].tolist()}
+    level = drawn["payload"]["partitions"]["cluster of 9"]
+    labels = [int(level["names"][code]) for code in level["codes"]]
+    assert labels == model.labels_at(9)[rows].tolist()

@@ -106,7 +106,7 @@ def _short(value: object) -> str:
 
 
 def _spread(rows: Array) -> Iterable[int]:
-    """Rows in an order of which every beginning is spread over all."""
+    """Rows, shuffled: every prefix is a uniform sample."""
     return np.random.RandomState(0).permutation(rows).tolist()
 
 
@@ -153,17 +153,17 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
         "thumbnails": contents.thumbnails(rows),
     }
     colorings = {"cluster": "cluster"}
-    # Names of colorings, and of the rows of tooltips.
-    payload["levels"] = {}
+    # By the names of colorings, and of the rows of tooltips.
+    partitions: dict[str, Any] = {}
     for number in fit.other_levels:
         name = f"cluster of {number}"
         colorings[name] = name
-        payload["levels"][name] = np.asarray(fit.model.labels_at(number))[rows].tolist()
+        partitions[name] = _coded(pd.Series(fit.model.labels_at(number)[rows]))
     if fit.classes is not None:
         colorings["class"] = "known class"
         classes = pd.Series(fit.classes[rows])
-        codes, names = pd.factorize(classes.mask(classes == UNKNOWN_CLASS), sort=True)
-        payload["classes"] = {"names": names.tolist(), "codes": codes.tolist()}
+        partitions["class"] = _coded(classes.mask(classes == UNKNOWN_CLASS))
+    payload["partitions"] = partitions
     if findings.certainty is not None:
         colorings["confidence"] = "confidence"
         confidence = findings.certainty.confidence[rows]
@@ -175,6 +175,12 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
     description = _description(fit, len(rows))
     values = {"payload": payload, "colorings": colorings, "description": description}
     return Interactive("sample_map.html.jinja", SCRIPTS, values)
+
+
+def _coded(values: "pd.Series[Any]") -> dict[str, list[Any]]:
+    """Names of groups, and the group of each point; -1 without one."""
+    codes, names = pd.factorize(values, sort=True)
+    return {"names": [str(name) for name in names], "codes": codes.tolist()}
 
 
 def _positions(positions: Array) -> dict[str, list[int]]:

@@ -17,29 +17,26 @@
 
   // Search and order
 
-  const ORDERS = {
-    number: (a, b) => a.dataset.cluster - b.dataset.cluster,
-    size: (a, b) => b.dataset.size - a.dataset.size,
-    confidence: (a, b) => a.dataset.confidence - b.dataset.confidence,
-    separation: (a, b) => a.dataset.separation - b.dataset.separation,
-  };
+  const by = (key, sign = 1) => (a, b) => sign * (a.dataset[key] - b.dataset[key]);
+  const ORDERS = { number: by("cluster"), size: by("size", -1) };
+  for (const name of ["confidence", "separation"]) ORDERS[name] = by(name);
 
   function show() {
     const wanted = find("search").value.trim().toLowerCase();
-    const matches = (card) => {
-      const cluster = Number(card.dataset.cluster);
-      return texts[cluster].includes(wanted) || nameOf(cluster).toLowerCase().includes(wanted);
-    };
+    const matches = ({ dataset: { cluster } }) =>
+      texts[cluster].includes(wanted) || nameOf(cluster).toLowerCase().includes(wanted);
     const ordered = [...cards].sort(ORDERS[find("order").value]);
-    const matching = ordered.filter((card) => !wanted || matches(card));
-    const shown = new Set(matching.slice(0, limit));
-    for (const card of cards) card.hidden = !shown.has(card);
+    const matching = ordered.filter(matches);
+    const shown = matching.slice(0, limit);
+    for (const card of cards) card.hidden = true;
+    for (const card of shown) card.hidden = false;
     list.append(...ordered);
     const which = wanted ? `${matching.length} of ${cards.length} clusters match` : `${cards.length} clusters`;
-    const rest = matching.length - shown.size;
-    find("count").textContent = rest ? `${which}; ${shown.size} are shown` : which;
+    const rest = matching.length - shown.length;
+    find("count").textContent = rest ? `${which}; ${shown.length} are shown` : which;
     find("more").hidden = !rest;
     find("more").textContent = `Show ${Math.min(rest, 4 * PAGE)} more clusters`;
+    return shown;
   }
 
   find("search").addEventListener("input", () => {
@@ -48,10 +45,9 @@
   });
   find("order").addEventListener("change", show);
   find("more").addEventListener("click", () => {
-    const next = cards.length && [...list.children].filter((card) => !card.hidden).length;
+    const first = limit;
     limit += 4 * PAGE;
-    show();
-    [...list.children].filter((card) => !card.hidden)[next]?.focus();
+    show()[first].focus();
   });
 
   function open(cluster) {
@@ -82,86 +78,71 @@
 
   // Names; clusters with equal names are merged.
 
+  const nameBox = (card) => card.querySelector("input.name");
+  const checked = () => cards.filter((card) => card.querySelector("input.chosen").checked);
+
   function nameOf(cluster) {
-    const typed = cards[cluster].querySelector("input.name")?.value.trim() || original[cluster];
+    const typed = nameBox(cards[cluster])?.value.trim() || original[cluster];
     // A number stands for the cluster that has it.
     return /^\d+$/.test(typed) ? (original[Number(typed)] ?? typed) : typed;
   }
 
   function update() {
-    const names = cards.map((_, cluster) => nameOf(cluster));
-    const groups = new Map();
-    names.forEach((name, cluster) => {
-      groups.set(name, [...(groups.get(name) ?? []), cluster]);
-    });
-    const renamed = names.filter((name, cluster) => name !== original[cluster]).length;
+    const names = original.map((_, cluster) => nameOf(cluster));
     for (const [cluster, card] of cards.entries()) {
-      const others = groups.get(names[cluster]).filter((other) => other !== cluster);
+      const merged = original.filter((_, other) => other !== cluster && names[other] === names[cluster]);
       const note = card.querySelector(".merged");
-      note.hidden = !others.length;
-      note.textContent = others.length ? `Merged with ${others.map((c) => original[c]).join(", ")}` : "";
+      note.hidden = !merged.length;
+      note.textContent = `Merged with ${merged.join(", ")}`;
       const nearest = card.querySelector("dl [data-open]");
       if (!nearest) continue;
       nearest.textContent = names[nearest.dataset.open];
-      nearest.closest("div").hidden = others.includes(Number(nearest.dataset.open));
+      nearest.closest("div").hidden = names[nearest.dataset.open] === names[cluster];
     }
-    const checked = cards.filter((card) => card.querySelector("input.chosen").checked);
-    find("merge").disabled = checked.length < 2;
-    find("merge").textContent =
-      checked.length < 2 ? "Merge selected clusters" : `Merge ${checked.length} clusters`;
-    find("undo").disabled = !renamed;
+    const n_renamed = names.filter((name, cluster) => name !== original[cluster]).length;
+    const n_names = new Set(names).size;
+    const n_checked = checked().length;
+    find("merge").disabled = n_checked < 2;
+    find("merge").textContent = `Merge ${n_checked < 2 ? "selected" : n_checked} clusters`;
+    find("undo").disabled = !n_renamed;
     // A model must keep two clusters.
-    find("download").disabled = !renamed || groups.size < 2;
+    find("download").disabled = !n_renamed || n_names < 2;
     const parts = [];
-    if (checked.length) parts.push(`${anchorview.count(checked.length, "cluster")} selected`);
-    if (renamed) {
-      parts.push(`${anchorview.count(renamed, "cluster")} renamed`);
-      parts.push(`${groups.size} of ${cards.length} clusters remain`);
+    if (n_checked) parts.push(`${anchorview.count(n_checked, "cluster")} selected`);
+    if (n_renamed) {
+      parts.push(`${anchorview.count(n_renamed, "cluster")} renamed`);
+      parts.push(`${n_names} of ${cards.length} clusters remain`);
     }
     find("status").textContent = parts.join("; ") + (parts.length ? "." : "");
     return names;
   }
 
-  function rename() {
-    const names = update();
-    document.dispatchEvent(new CustomEvent("anchorview:names", { detail: names }));
+  function rename(renamed, name) {
+    for (const card of renamed) {
+      nameBox(card).value = name;
+      card.querySelector("input.chosen").checked = false;
+    }
+    document.dispatchEvent(new CustomEvent("anchorview:names", { detail: update() }));
   }
 
-  if (!find("merge")) {
-    show();
-    return;
-  }
+  show();
+  if (!find("merge")) return;
+  update();
   list.addEventListener("change", (event) => {
-    if (event.target.matches("input.name")) rename();
+    if (event.target.matches("input.name")) rename([], "");
     else update();
   });
   find("merge").addEventListener("click", () => {
-    const chosen = cards.filter((card) => card.querySelector("input.chosen").checked);
-    const clusters = chosen.map((card) => Number(card.dataset.cluster));
     // A name that was typed in for one of them, or all their names.
-    const typed = chosen.map((card) => card.querySelector("input.name").value.trim());
-    const name = typed.find((text) => text) ?? clusters.map((c) => original[c]).join(" + ");
-    for (const card of chosen) {
-      card.querySelector("input.name").value = name;
-      card.querySelector("input.chosen").checked = false;
-    }
-    rename();
+    const typed = checked().map((card) => nameBox(card).value.trim());
+    const all = checked().map((card) => card.dataset.name);
+    rename(checked(), typed.find((text) => text) ?? all.join(" + "));
   });
-  find("undo").addEventListener("click", () => {
-    for (const card of cards) {
-      card.querySelector("input.name").value = "";
-      card.querySelector("input.chosen").checked = false;
-    }
-    rename();
-  });
+  find("undo").addEventListener("click", () => rename(cards, ""));
   find("download").addEventListener("click", () => {
-    const clusters = {};
-    cards.forEach((_, cluster) => {
-      if (nameOf(cluster) !== original[cluster]) clusters[cluster] = nameOf(cluster);
-    });
+    const named = update().map((name, cluster) => [cluster, name]);
+    const clusters = Object.fromEntries(named.filter(([cluster, name]) => name !== original[cluster]));
     const mapping = { ...JSON.parse(list.dataset.mapping), clusters };
     anchorview.download("relabel.json", "application/json", JSON.stringify(mapping, null, 2) + "\n");
   });
-  update();
-  show();
 })();

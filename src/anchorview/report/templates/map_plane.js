@@ -12,26 +12,17 @@ anchorview.MapPlane = class {
     this.points = points;
     this.context = canvas.getContext("2d");
     this.moved = false;
+    this.onMove = () => {};
     this.selected = null; // Uint8Array, or null if all samples are shown alike
     this.current = -1;
     this.lasso = null;
     this.frame = 0;
-    this.setHeight();
     this.resize();
-    addEventListener("resize", () => this.setHeight());
     new ResizeObserver(() => this.resize()).observe(canvas);
     new MutationObserver(() => this.draw()).observe(document.documentElement, {
       attributeFilter: ["data-theme"],
     });
     this.drawNow();
-  }
-
-  // As high as the first screen allows, so that the map is seen as a whole.
-  setHeight() {
-    this.canvas.style.height = "";
-    if (innerWidth < 640) return;
-    const room = innerHeight - (this.canvas.getBoundingClientRect().top + scrollY) - 16;
-    this.canvas.style.height = `${Math.max(300, Math.min(700, room))}px`;
   }
 
   resize() {
@@ -53,6 +44,7 @@ anchorview.MapPlane = class {
   }
 
   reset() {
+    this.onMove();
     this.moved = false;
     this.scale = this.fitted;
     this.left = (this.width - this.points.extent[0] * this.scale * this.stretch) / 2;
@@ -66,12 +58,12 @@ anchorview.MapPlane = class {
     this.left = x - ((x - this.left) * next) / this.scale;
     this.top = y - ((y - this.top) * next) / this.scale;
     this.scale = next;
-    this.moved = true;
     if (next === this.fitted) this.reset();
-    this.draw();
+    else this.move(0, 0);
   }
 
   move(dx, dy) {
+    this.onMove();
     [this.left, this.top] = [this.left + dx, this.top + dy];
     this.moved = true;
     this.draw();
@@ -143,25 +135,24 @@ anchorview.MapPlane = class {
     // As in the style of the page.
     const colors = points.colors.map((c) => (isDark ? `color-mix(in srgb, ${c} 75%, white)` : c));
     let color = -1;
-    let open = false;
+    context.beginPath();
     for (const index of points.order) {
       if (!shown(index)) continue;
       const x = this.x(points.x[index]);
       const y = this.y(points.y[index]);
       if (x < -size || y < -size || x > this.width + size || y > this.height + size) continue;
       if (points.codes[index] !== color) {
-        if (open) context.fill();
+        context.fill();
+        context.beginPath();
         color = points.codes[index];
         context.fillStyle = colors[color];
-        if (round) context.beginPath();
-        open = round;
       }
       if (round) {
         context.moveTo(x + size / 2, y);
         context.arc(x, y, size / 2, 0, 2 * Math.PI);
-      } else context.fillRect(x - size / 2, y - size / 2, size, size);
+      } else context.rect(x - size / 2, y - size / 2, size, size);
     }
-    if (open) context.fill();
+    context.fill();
   }
 
   // Labels that would overlap a larger group's are left out until the map is zoomed.
@@ -169,12 +160,9 @@ anchorview.MapPlane = class {
     const { context } = this;
     // Labels of many, small groups are above their points, not on them.
     const many = this.points.labels.length > 40;
-    context.font = `700 ${many ? 12 : 14}px system-ui, sans-serif`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.lineJoin = "round";
-    context.lineWidth = 4;
-    [context.strokeStyle, context.fillStyle] = [paper, ink];
+    const font = `700 ${many ? 12 : 14}px system-ui, sans-serif`;
+    Object.assign(context, { font, textAlign: "center", textBaseline: "middle" });
+    Object.assign(context, { lineJoin: "round", lineWidth: 4, strokeStyle: paper, fillStyle: ink });
     const drawn = [];
     const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
     for (const label of this.points.labels) {
@@ -191,11 +179,11 @@ anchorview.MapPlane = class {
   }
 
   drawRing(ink) {
-    this.context.beginPath();
-    this.context.arc(...this.place(this.current), 8, 0, 2 * Math.PI);
-    this.context.lineWidth = 2.5;
-    this.context.strokeStyle = ink;
-    this.context.stroke();
+    const { context } = this;
+    context.beginPath();
+    context.arc(...this.place(this.current), 8, 0, 2 * Math.PI);
+    Object.assign(context, { lineWidth: 2.5, strokeStyle: ink });
+    context.stroke();
   }
 
   drawLasso(accent) {
@@ -203,11 +191,9 @@ anchorview.MapPlane = class {
     context.beginPath();
     for (const [x, y] of this.lasso) context.lineTo(this.x(x), this.y(y));
     context.closePath();
-    context.fillStyle = context.strokeStyle = accent;
-    context.globalAlpha = 0.15;
+    Object.assign(context, { fillStyle: accent, strokeStyle: accent, lineWidth: 2, globalAlpha: 0.15 });
     context.fill();
     context.globalAlpha = 1;
-    context.lineWidth = 2;
     context.stroke();
   }
 };

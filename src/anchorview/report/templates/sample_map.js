@@ -7,20 +7,20 @@ anchorview.mapReady = (async () => {
   const find = (name) => document.getElementById(`map-${name}`);
   const [canvas, tip, status, legend] = ["canvas", "tip", "status", "legend"].map(find);
   const plane = new anchorview.MapPlane(canvas, points);
-  const everyone = () => Array.from({ length: points.n }, (_, index) => index);
+  plane.onMove = () => hideTip();
+  const everyone = [...points.rows.keys()];
 
   // Tooltips
 
   function tipRows(index) {
     const cluster = points.names[points.cluster[index]];
     const rows = [["Cluster", cluster]];
-    for (const [name, labels] of Object.entries(points.levels))
-      rows.push([name[0].toUpperCase() + name.slice(1), labels[index]]);
+    for (const [name, { codes, names }] of Object.entries(points.partitions))
+      rows.push([name[0].toUpperCase() + name.slice(1), names[codes[index]] ?? "–"]);
     if (points.confidence) rows.push(["Confidence", `${points.confidence[index]} %`]);
     // Clusters may have been merged, here or before.
     const second = points.names[points.second?.[index]] ?? cluster;
     if (second !== cluster) rows.push(["Next cluster", second]);
-    if (points.classes) rows.push(["Class", points.classes.names[points.classes.codes[index]] ?? "–"]);
     if (points.availability)
       rows.push(["Views", points.availability.patterns[points.availability.pattern[index]]]);
     return rows;
@@ -49,23 +49,15 @@ anchorview.mapReady = (async () => {
   }
 
   function hideTip() {
-    if (plane.current < 0) return;
+    if (plane.current >= 0) plane.draw();
     plane.current = -1;
     tip.hidden = true;
-    plane.draw();
   }
 
-  function thumbnail(row) {
-    const image = document.createElement("img");
-    image.src = points.thumbnails[row];
-    image.alt = "";
-    return image;
-  }
+  const thumbnail = (row) => Object.assign(new Image(), { src: points.thumbnails[row], alt: "" });
 
-  for (const place of document.querySelectorAll("[data-thumbnail]")) {
-    if (points.thumbnails?.[place.dataset.thumbnail])
-      place.append(thumbnail(place.dataset.thumbnail));
-  }
+  for (const place of document.querySelectorAll("[data-thumbnail]"))
+    place.append(thumbnail(place.dataset.thumbnail));
 
   // Selection
 
@@ -93,8 +85,8 @@ anchorview.mapReady = (async () => {
     plane.selected = null;
     status.textContent = "";
     find("download").hidden = find("clear").hidden = true;
-    hideTip();
     plane.draw();
+    hideTip();
   }
 
   function quoted(text) {
@@ -102,7 +94,7 @@ anchorview.mapReady = (async () => {
   }
 
   function downloadSelected() {
-    const chosen = everyone().filter((index) => plane.selected[index]);
+    const chosen = everyone.filter((index) => plane.selected[index]);
     const cells = (index) => [points.id(index), points.names[points.cluster[index]]].map(quoted);
     const lines = ["sample,cluster", ...chosen.map((index) => cells(index).join(","))];
     anchorview.download("selected_samples.csv", "text/csv", lines.join("\r\n") + "\r\n");
@@ -119,11 +111,11 @@ anchorview.mapReady = (async () => {
   function search(text) {
     if (!text) return clear();
     const wanted = text.toLowerCase();
-    const equal = everyone().filter((index) => points.id(index) === text);
+    const equal = everyone.filter((index) => points.id(index) === text);
     const about = (index) => points.texts?.[points.rows[index]]?.toLowerCase().includes(wanted);
     const matching = equal.length
       ? equal
-      : everyone().filter((i) => points.id(i).toLowerCase().includes(wanted) || about(i));
+      : everyone.filter((i) => points.id(i).toLowerCase().includes(wanted) || about(i));
     select(matching, `on the map ${matching.length > 1 ? "match" : "matches"} “${text}”`);
     if (matching.length === 1) locate(matching[0]);
   }
@@ -179,42 +171,27 @@ anchorview.mapReady = (async () => {
   });
   canvas.addEventListener("pointercancel", endDrag);
   canvas.addEventListener("pointerleave", () => drag || hideTip());
-  canvas.addEventListener("dblclick", (event) => zoom(2, ...position(event)));
+  canvas.addEventListener("dblclick", (event) => plane.zoom(2, ...position(event)));
   canvas.addEventListener(
     "wheel",
     (event) => {
       // Otherwise the wheel scrolls the page.
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
-      zoom(Math.exp(-event.deltaY / 300), ...position(event));
+      plane.zoom(Math.exp(-event.deltaY / 300), ...position(event));
     },
     { passive: false },
   );
 
-  function zoom(...how) {
-    hideTip();
-    plane.zoom(...how);
-  }
-
-  function move(dx, dy) {
-    hideTip();
-    plane.move(dx, dy);
-  }
-
-  function reset() {
-    hideTip();
-    plane.reset();
-  }
-
   const KEYS = {
-    ArrowLeft: () => move(60, 0),
-    ArrowRight: () => move(-60, 0),
-    ArrowUp: () => move(0, 60),
-    ArrowDown: () => move(0, -60),
-    "+": () => zoom(1.5),
-    "=": () => zoom(1.5),
-    "-": () => zoom(1 / 1.5),
-    0: reset,
+    ArrowLeft: () => plane.move(60, 0),
+    ArrowRight: () => plane.move(-60, 0),
+    ArrowUp: () => plane.move(0, 60),
+    ArrowDown: () => plane.move(0, -60),
+    "+": () => plane.zoom(1.5),
+    "=": () => plane.zoom(1.5),
+    "-": () => plane.zoom(1 / 1.5),
+    0: () => plane.reset(),
     Escape: clear,
   };
   canvas.addEventListener("keydown", (event) => {
@@ -226,20 +203,20 @@ anchorview.mapReady = (async () => {
   // Controls
 
   function showLegend() {
-    legend.replaceChildren();
-    const item = (color, text) => {
+    const { colors, coloring, availability, partitions } = points;
+    let items = [];
+    if (coloring === "confidence")
+      items = colors.map((color, bin) => [color, `${20 * bin}–${20 * bin + 20} %`]);
+    else if (coloring === "availability")
+      items = availability.names.map((name, code) => [colors[code], name]);
+    else if (partitions[coloring]?.codes.includes(-1)) items = [[colors.at(-1), "no known class"]];
+    const entries = items.map(([color, text]) => {
       const entry = anchorview.element("li", text);
       entry.style.setProperty("--color", color);
-      legend.append(entry);
-    };
-    if (points.coloring === "confidence") {
-      points.colors.forEach((color, bin) => item(color, `${20 * bin}–${20 * bin + 20} %`));
-    } else if (points.coloring === "availability") {
-      points.availability.names.forEach((name, code) => item(points.colors[code], name));
-    } else if (points.coloring === "class" && points.classes.codes.includes(-1)) {
-      item(points.colors.at(-1), "no known class");
-    }
-    legend.hidden = !legend.children.length;
+      return entry;
+    });
+    legend.replaceChildren(...entries);
+    legend.hidden = !entries.length;
   }
 
   find("color").addEventListener("change", (event) => {
@@ -252,9 +229,9 @@ anchorview.mapReady = (async () => {
     currentTarget.setAttribute("aria-pressed", String(pressed));
     canvas.classList.toggle("lasso", pressed);
   });
-  find("in").addEventListener("click", () => zoom(1.5));
-  find("out").addEventListener("click", () => zoom(1 / 1.5));
-  find("reset").addEventListener("click", reset);
+  find("in").addEventListener("click", KEYS["+"]);
+  find("out").addEventListener("click", KEYS["-"]);
+  find("reset").addEventListener("click", KEYS[0]);
   find("clear").addEventListener("click", clear);
   find("download").addEventListener("click", downloadSelected);
   find("search").addEventListener("change", (event) => search(event.target.value.trim()));
@@ -269,10 +246,8 @@ anchorview.mapReady = (async () => {
     plane.draw();
   });
   document.addEventListener("anchorview:select", ({ detail }) => {
-    select(
-      everyone().filter((index) => detail.has(points.cluster[index])),
-      "selected",
-    );
+    const chosen = everyone.filter((index) => detail.has(points.cluster[index]));
+    select(chosen, "selected");
     canvas.scrollIntoView({ block: "center" });
   });
   // Tests and the documentation's picture point at samples.

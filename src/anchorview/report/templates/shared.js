@@ -2,10 +2,8 @@
 // What several scripts of the page need.
 const anchorview = {
   async unpacked(element) {
-    const letters = atob(element.textContent);
+    const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
     element.remove();
-    const bytes = new Uint8Array(letters.length);
-    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return JSON.parse(await new Response(stream).text());
   },
@@ -19,10 +17,9 @@ const anchorview = {
   },
 
   // Elements are made with text only, never with HTML, so that names cannot inject any.
-  element(tag, text = "", className = "") {
+  element(tag, text = "") {
     const made = document.createElement(tag);
     made.textContent = text;
-    if (className) made.className = className;
     return made;
   },
 
