@@ -1,12 +1,18 @@
 import numpy as np
 import pytest
 
-from anchorview import make_multiview
+from anchorview import AutoDALMC, make_multiview
 
 
 @pytest.fixture(scope="session")
 def views_and_y():
     return make_multiview(120, n_clusters=3, n_features=(8, 12), random_state=0)
+
+
+@pytest.fixture(scope="session")
+def chosen(views_and_y):
+    """Model that chose the number of clusters."""
+    return AutoDALMC(budget="fast", random_state=0).fit(views_and_y[0])
 
 
 @pytest.fixture

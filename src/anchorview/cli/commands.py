@@ -1,23 +1,23 @@
 """The commands fit, demo, convert, predict, explain, relabel and info."""
 
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
-import re
+import logging
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from importlib.util import find_spec
 from io import StringIO
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from time import perf_counter
+from typing import Annotated, Any, Literal
 from zipfile import is_zipfile
 
 import typer
 from typer.core import TyperGroup
 
 from anchorview import __version__
-from anchorview._utils.progress import report_progress
 from anchorview.cli import experiment_commands, options, summaries, terminal
-from anchorview.cli.clustering import NOT_WRITTEN, cluster
 from anchorview.cli.loading import (
     LoadedData,
     MetadataOptions,
@@ -25,17 +25,18 @@ from anchorview.cli.loading import (
     TableOptions,
     load_model,
 )
-from anchorview.cli.options import OPTION_NAMES
+from anchorview.cli.options import command
 from anchorview.cli.output_files import (
+    LabelsOutput,
     OutputPaths,
     Printing,
     check_outputs,
-    labels_table,
     require_separate,
-    require_table,
+    write_labels,
+    write_outputs,
     write_table,
 )
-from anchorview.cli.terminal import explained_errors, print_lines, printable, progress_bar
+from anchorview.cli.terminal import print_lines, printable
 
 # Typer does not export the base class of usage errors.
 _UsageError: Any = typer.BadParameter.__base__
@@ -50,14 +51,11 @@ class _Program(TyperGroup):
             with terminal.stdout_errors():
                 code = super().main(*args, **options)
                 # A full device may be reported only now.
-                if sys.stdout is not None:
-                    sys.stdout.flush()
+                sys.stdout.flush()
         except _UsageError as error:
             command = error.ctx.command_path if error.ctx else "anchorview"
-            # Without the words of the library that parses the values.
-            message = error.format_message().replace("Value error, ", "")
-            message = re.sub(", unable to parse string as an? \\w+", "", message).strip()
-            end = "" if message.endswith((".", "?", "!")) else "."
+            message = error.format_message()
+            end = "" if message.endswith((".", "?")) else "."
             terminal.print_message("error", f"{message}{end} Try '{command} --help'.")
             code = terminal.BAD_INPUT
         except typer.Exit as stop:
@@ -78,9 +76,8 @@ app.add_typer(experiment_commands.app)
 
 def main() -> None:
     """Run the command line."""
-    if sys.stderr is None:
-        # The caller closed it, but some versions of NumPy need it when they are imported.
-        sys.stderr = StringIO()
+    # The caller may have closed them, but some versions of NumPy need them.
+    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()
     terminal.raise_when_terminated()
     app(prog_name="anchorview")
 
@@ -88,7 +85,7 @@ def main() -> None:
 @app.callback(invoke_without_command=True)
 def anchorview(
     context: typer.Context,
-    version: Annotated[bool, options.option("Show the version.", "--version", "-V")] = False,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Show the version.")] = False,
 ) -> None:
     """Fast multi-view clustering by discriminative anchor learning (DALMC)."""
     if version:
@@ -98,235 +95,289 @@ def anchorview(
         terminal.write_stdout(f"{context.get_help()}\n")
 
 
-@app.command()
-@options.with_groups
+@command(app)
 def fit(
     data: options.Data,
     paths: OutputPaths,
-    reading: ReadingOptions,
     chosen: options.FitOptions,
+    reading: ReadingOptions,
     about: MetadataOptions,
     printing: Printing,
-    batch: options.Batch = None,
-    doubtful: options.Doubtful = None,
+    batch: Path | None = options.BATCH,
 ) -> None:
-    """Cluster multi-view data.
+    """Cluster multi-view data; samples may lack views.
 
-    By default the settings are chosen, and without -k the number of clusters too. A setting that
-    is given selects dalmc, which needs -k. Samples may lack views with auto and dalmc. Classes in
-    the data (y, gt, labels, ...) are used only for scores. Data larger than memory are clustered
-    from disk by auto and dalmc.
+    Settings and, without -k, the number of clusters are chosen. Data larger than memory are read
+    from disk in parts. More options: anchorview fit --help-all.
     """
 
     def load() -> LoadedData:
-        for kind, names in (("dropped", reading.drop), ("categories", reading.categorical)):
-            if chosen.verbose and names:
-                print(f"{kind}: {', '.join(names)}", file=sys.stderr)
-        large = reading.is_large(data, chosen.memory_limit) or chosen.scheduler is not None
-        return about.added_to(reading.load(data, batch, on_disk=large))
+        opened = chosen.scheduler is not None
+        loaded = reading.load(data, batch, chosen.memory_limit, on_disk=opened)
+        return about.added_to(loaded)
 
-    with explained_errors(options=OPTION_NAMES):
-        about.require_report(paths.report)
-        cluster(load, paths, chosen, printing, {"DATA": data, **about.inputs}, doubtful)
+    about.require_report(paths.report_file)
+    _cluster(load, paths, chosen, printing, {"DATA": data, **about.inputs})
 
 
-@app.command()
+@command(app)
 def demo(
-    out: options.Out = Path("digits_labels.csv"),
-    report: options.Report = Path("digits_report.html"),
+    labels_file: Path = options.DIGITS_LABELS, report_file: Path = options.DIGITS_REPORT
 ) -> None:
     """Cluster 2000 handwritten digits in six views, which come with the package."""
 
     def load() -> LoadedData:
-        from anchorview import MultiViewData, load_digits
+        from anchorview import load_digits
+        from anchorview.views.stored_view import ViewFile
 
         views, y = load_digits(return_X_y=True)
-        return LoadedData(MultiViewData(views), y, None, "Handwritten digits")
+        return LoadedData(ViewFile({**views}, y, Path("Handwritten digits")))
 
     can_report = find_spec("matplotlib") is not None and find_spec("jinja2") is not None
-    with explained_errors():
-        paths = OutputPaths(out, report=report if can_report else None)
-        cluster(load, paths, options.FitOptions(n_clusters=10), Printing(), {})
+    paths = OutputPaths(labels_file, report_file=report_file if can_report else None)
+    _cluster(load, paths, options.FitOptions(n_clusters=10), Printing(), {})
     if not can_report:
         print_lines('To write a report: pip install "anchorview[report]"')
 
 
-@app.command()
-@options.with_groups
+def _cluster(
+    load: Callable[[], LoadedData],
+    paths: OutputPaths,
+    chosen: options.FitOptions,
+    printing: Printing,
+    inputs: Mapping[str, Path],
+) -> None:
+    """Load data, cluster them, write the outputs and print a summary.
+
+    All outputs are attempted if one of them fails. None may replace one of the inputs.
+    """
+    outputs, scheduler = paths.checked(inputs, printing), chosen.scheduler
+    if scheduler is not None and not outputs.keys().isdisjoint({"--results", "--report"}):
+        raise ValueError(
+            "--results and --report need the embedding on this machine, but with --scheduler it "
+            "stays on the workers. Write the labels with --out."
+        )
+    # Standard output is for results. The lines of a verbose estimator would break the bar.
+    quiet = redirect_stdout(sys.stderr)
+    with quiet, printing.progress("reading", shown=not chosen.verbose), _connection(scheduler):
+        import numpy as np
+
+        estimator, data = chosen.estimator(), load()
+        views: Any = data.file
+        if scheduler is not None:
+            from anchorview.distributed import dask_views
+
+            views = dask_views(views)
+        # The embedding of data in memory is written after the fit.
+        out = {"out": paths.results_folder} if paths.results_folder and data.on_disk else {}
+        start = perf_counter()
+        model = estimator.fit(views, **data.by_sample, **out)
+        seconds = perf_counter() - start
+        labels: Any = None
+        written_labels: Any = None
+        confidence: Any = None
+        # Labels are fetched from the workers only if they are needed.
+        if scheduler is None or "--out" in outputs or data.file.target is not None:
+            labels = written_labels = np.asarray(model.labels_)
+            if hasattr(model, "confidence_"):
+                confidence = np.asarray(model.confidence_)
+        if paths.doubtful is not None:
+            certain = np.asarray(model.labels_without_doubt())
+            written_labels = np.where(certain < 0, paths.doubtful, certain)
+        scores = data.scores(labels)
+    details = {"call": terminal.command_line(), "scores": scores or None, "seconds": seconds}
+    writers: dict[str, Callable[[Path], object]] = {
+        "--out": lambda path: write_labels(path, written_labels, confidence, data.ids),
+        "--save": lambda path: model.save(path),
+        "--results": lambda path: _write_results(path, model, data),
+        "--report": lambda path: data.write_report(path, model, **details),
+    }
+    with printing.progress("writing"):
+        written, errors = write_outputs(writers, outputs)
+    record = {
+        **summaries.model_record(model, labels, confidence),
+        "seconds": seconds,
+        **summaries.outcome_record(scores, written, written_labels, paths.doubtful),
+    }
+    if not data.on_disk:
+        available = data.file.available
+        for p, view in enumerate(record["views"]):
+            view["n_samples_missing"] = 0 if available is None else int((~available[:, p]).sum())
+    lines = (summaries.model_lines(model, record), summaries.labels_lines(record, paths.doubtful))
+    printing.show(record, chain(*lines), paths.labels_file)
+    if errors:
+        raise ExceptionGroup("Some outputs failed", errors)
+
+
+def _write_results(folder: Path, model: Any, data: LoadedData) -> None:
+    """Write the results of a fit in memory; a fit of data on disk has written them."""
+    from anchorview.estimators.base import save_results_of
+
+    if not data.on_disk:
+        save_results_of(model, folder)
+
+
+def _connection(scheduler: str | None) -> AbstractContextManager[object]:
+    if scheduler is None:
+        return nullcontext()
+    from anchorview.sources.dask.connection import connected
+
+    # The client logs tracebacks of errors that are explained here.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    return connected(scheduler)
+
+
+@command(app)
 def convert(
     data: options.Data,
     folder: options.NewFolder,
     tables: TableOptions,
     printing: Printing,
-    dtype: options.NumberType = None,
+    dtype: Literal["float32", "float64"] | None = options.DTYPE,
 ) -> None:
     """Convert data to a folder of .npy files, which can be larger than memory."""
-    with explained_errors(options=OPTION_NAMES):
-        require_separate({"FOLDER": folder}, {"DATA": data})
-        with progress_bar(shown=printing.shows_progress):
-            report_progress("reading", 0, 1)
-            from anchorview import datasets
+    require_separate({"FOLDER": folder}, {"DATA": data})
+    with printing.progress("converting"):
+        from anchorview import datasets
 
-            missing = tables.zero_rows_missing
-            datasets.convert(
-                data, folder, zero_rows_missing=missing, dtype=dtype, **tables.arguments
-            )
-        record = summaries.data_record(ReadingOptions().load(folder, on_disk=True))
-        folder_line = f"Folder {printable(folder)} written"
-        printing.show(record, [*summaries.data_lines(record), folder_line])
+        missing = tables.zero_rows_missing
+        datasets.convert(data, folder, zero_rows_missing=missing, dtype=dtype, **tables.arguments)
+    record = summaries.data_record(ReadingOptions().load(folder, on_disk=True))
+    written = f"Folder {printable(folder)} written"
+    printing.show(record, [*summaries.data_lines(record), written])
 
 
-@app.command()
-@options.with_groups
+@command(app)
 def predict(
     model: options.Model,
     data: options.Data,
+    output: LabelsOutput,
     reading: ReadingOptions,
     printing: Printing,
-    out: options.Out = None,
-    level: options.Level = None,
-    batch: options.Batch = None,
-    doubtful: options.Doubtful = None,
+    level: int | None = options.LEVEL,
+    batch: Path | None = options.BATCH,
 ) -> None:
     """Assign samples, which may lack views, to the clusters of a saved model."""
-    with explained_errors(options=OPTION_NAMES):
-        written = OutputPaths(out).by_option()
-        check_outputs(written, {"MODEL": model, "DATA": data}, printing)
-        require_table(doubtful, out)
-        with progress_bar(shown=printing.shows_progress):
-            report_progress("reading", 0, 1)
-            from anchorview.metrics import clustering_scores
-
-            fitted = load_model(model)
-            level = _other_level(fitted, level, model)
-            if level is not None and doubtful is not None:
-                raise ValueError(
-                    f"--doubtful {doubtful} and --level {level}: how certain samples are is known "
-                    "for the chosen clusters only. Leave one out."
-                )
-            loaded = reading.load_for(data, fitted, batch)
-            confidence = None
-            if level is None and hasattr(fitted, "predict_with_confidence"):
-                labels, confidence = fitted.predict_with_confidence(
-                    loaded.views, **loaded.by_sample
-                )
-            else:
-                at_level = {} if level is None else {"level": level}
-                labels = fitted.predict(loaded.views, **loaded.by_sample, **at_level)
-            scores = {} if loaded.target is None else clustering_scores(loaded.target, labels)
-            written_labels = labels
-            if doubtful is not None:
-                written_labels = fitted.predict(loaded.views, **loaded.by_sample, doubtful=doubtful)
-        if out is not None:
-            names = fitted.cluster_names_ if level is None else None
-            write_table(labels_table(written_labels, confidence, loaded.ids, names), out)
-        record = {
-            **summaries.prediction_record(fitted, labels, confidence, level),
-            **summaries.without_cluster(written_labels, doubtful),
-            **summaries.outcome_record(scores, written),
-        }
-
-        def lines() -> Iterator[str]:
-            sizes = record["cluster_sizes"]
-            yield f"{len(labels)} samples; sizes of the clusters: {sizes}"
-            yield from summaries.doubtful_lines(fitted, record)
-            yield from summaries.without_cluster_lines(record, doubtful)
-            yield from summaries.closing_lines(record)
-            if out is None:
-                yield NOT_WRITTEN
-
-        printing.show(record, lines(), out)
+    outputs = output.checked({"MODEL": model, "DATA": data}, printing)
+    with printing.progress("reading"):
+        fitted = load_model(model)
+        level = _other_level(fitted, level, model)
+        if level is not None and output.doubtful is not None:
+            raise ValueError(
+                f"--doubtful and --level {level}: how certain samples are is known for the chosen "
+                "clusters only. Leave one out."
+            )
+        loaded = reading.load_for(fitted, data, batch)
+        new = {"X": loaded.file, **loaded.by_sample}
+        confidence = None
+        if level is not None:
+            labels = fitted.predict(**new, level=level)
+        elif hasattr(fitted, "predict_with_confidence"):
+            labels, confidence = fitted.predict_with_confidence(**new)
+        else:
+            labels = fitted.predict(**new)
+        written_labels = labels
+        if output.doubtful is not None:
+            written_labels = fitted.predict(**new, doubtful=output.doubtful)
+        scores = loaded.scores(labels)
+    if output.labels_file is not None:
+        names = fitted.cluster_names_ if level is None else None
+        write_labels(output.labels_file, written_labels, confidence, loaded.ids, names)
+    record = {
+        **summaries.prediction_record(fitted, labels, confidence, level),
+        **summaries.outcome_record(scores, outputs, written_labels, output.doubtful),
+    }
+    lines = (
+        summaries.prediction_lines(fitted, record),
+        summaries.labels_lines(record, output.doubtful),
+    )
+    printing.show(record, chain(*lines), output.labels_file)
 
 
-@app.command()
-@options.with_groups
+@command(app)
 def explain(
     model: options.Model,
     data: options.Data,
     reading: ReadingOptions,
     about: MetadataOptions,
     printing: Printing,
-    markers: options.Markers = None,
-    summary: options.ClusterSummary = None,
-    report: options.Report = None,
-    batch: options.Batch = None,
+    markers: Path | None = options.MARKERS,
+    summary: Path | None = options.SUMMARY,
+    report_file: Path | None = options.REPORT,
+    batch: Path | None = options.BATCH,
 ) -> None:
     """Explain the clusters of a saved model: features, typical samples, nearest clusters.
 
     DATA may be new samples, but --report is about those of the fit.
     """
-    with explained_errors(options=OPTION_NAMES):
-        outputs = {"--markers": markers, "--summary": summary, "--report": report}
-        given = {option: path for option, path in outputs.items() if path is not None}
-        about.require_report(report)
-        check_outputs(given, {"MODEL": model, "DATA": data, **about.inputs}, printing)
-        with progress_bar(shown=printing.shows_progress):
-            report_progress("reading", 0, 1)
-            from anchorview.inspection import cluster_markers, cluster_summary
+    about.require_report(report_file)
+    outputs = check_outputs(
+        {"--markers": markers, "--summary": summary, "--report": report_file},
+        {"MODEL": model, "DATA": data, **about.inputs},
+        printing,
+    )
+    with printing.progress("reading"):
+        from anchorview.inspection import cluster_markers, cluster_summary
 
-            fitted = load_model(model)
-            loaded = about.added_to(reading.load_for(data, fitted, batch))
-            clusters = cluster_summary(fitted, loaded.views)
-            rows = clusters.reset_index()
-            for name in ("medoids", "features"):
-                rows[name] = rows[name].map(lambda each: "; ".join(map(str, each)))
-            writers: dict[str, Callable[[Path], object]] = {
-                "--markers": lambda path: write_table(cluster_markers(fitted, loaded.views), path),
-                "--summary": lambda path: write_table(rows, path),
-                "--report": lambda path: loaded.write_report(path, fitted),
-            }
-            written, errors = terminal.write_outputs(writers, given)
-        record = {
-            "method": type(fitted).__name__,
-            "n_samples": len(loaded),
-            "n_clusters": len(clusters),
-            "clusters": clusters.reset_index().astype(object).to_dict("records"),
-            **summaries.outcome_record({}, written),
+        fitted = load_model(model)
+        loaded = about.added_to(reading.load_for(fitted, data, batch))
+        views = loaded.views
+        clusters = cluster_summary(fitted, views)
+        rows = clusters.reset_index()
+        for name in ("medoids", "features"):
+            rows[name] = rows[name].map(lambda each: "; ".join(map(str, each)))
+        writers: dict[str, Callable[[Path], object]] = {
+            "--markers": lambda path: write_table(cluster_markers(fitted, views), path),
+            "--summary": lambda path: write_table(rows, path),
+            "--report": lambda path: loaded.write_report(path, fitted),
         }
-        printing.show(record, summaries.explained_lines(clusters, record))
-        if errors:
-            raise ExceptionGroup("Some outputs failed", errors)
+        written, errors = write_outputs(writers, outputs)
+    record = {
+        "method": type(fitted).__name__,
+        "n_samples": len(loaded),
+        "n_clusters": len(clusters),
+        "clusters": clusters.reset_index().astype(object).to_dict("records"),
+        **summaries.outcome_record({}, written),
+    }
+    printing.show(record, summaries.explained_lines(clusters, record))
+    if errors:
+        raise ExceptionGroup("Some outputs failed", errors)
 
 
-@app.command()
-@options.with_groups
+@command(app)
 def relabel(
-    model: options.Model, mapping: options.Mapping, save: options.SaveRelabeled, printing: Printing
+    model: options.Model,
+    mapping: options.Mapping,
+    printing: Printing,
+    model_file: Path = options.NEW_MODEL,
 ) -> None:
     """Name and merge the clusters of a saved model, as chosen in its report."""
-    with explained_errors():
-        check_outputs({"--save": save}, {"MODEL": model, "MAPPING": mapping}, printing)
-        from anchorview import load
+    check_outputs({"--save": model_file}, {"MODEL": model, "MAPPING": mapping}, printing)
+    from anchorview import load
 
-        fitted = load(model)
-        try:
-            fitted.relabel(mapping)
-        except ValueError as error:
-            prefix = "" if str(error).startswith(str(mapping)) else f"{mapping}: "
-            raise ValueError(f"{prefix}{error}") from error
-        fitted.save(save)
-        record = _record_of_file(fitted)
-        saved = f"Model saved to {printable(save)}"
-        printing.show(record, [*summaries.cluster_lines(record), saved])
+    fitted = load(model)
+    try:
+        fitted.relabel(mapping)
+    except ValueError as error:
+        prefix = "" if str(error).startswith(str(mapping)) else f"{mapping}: "
+        raise ValueError(f"{prefix}{error}") from error
+    fitted.save(model_file)
+    record = _record_of_file(fitted)
+    saved = f"Model saved to {printable(model_file)}"
+    printing.show(record, [*summaries.cluster_lines(record), saved])
 
 
-@app.command()
-@options.with_groups
+@command(app)
 def info(path: options.ModelOrData, reading: ReadingOptions, printing: Printing) -> None:
     """Describe multi-view data or a saved model."""
-    with explained_errors(options=OPTION_NAMES):
-        from anchorview import load
+    from anchorview import load
 
-        if _may_be_a_model(path):
-            fitted = load(path)
-            record = {"params": fitted.get_params(), **_record_of_file(fitted)}
-            printing.show(record, _file_lines(fitted, record))
-            return
-        large = reading.is_large(path)
-        if large:
-            # Rows of zeros are not looked for.
-            reading = replace(reading, zero_rows_missing=False)
-        record = summaries.data_record(reading.load(path, on_disk=large))
+    if _may_be_a_model(path):
+        fitted = load(path)
+        record = {"params": fitted.get_params(), **_record_of_file(fitted)}
+        printing.show(record, _file_lines(fitted, record))
+    else:
+        record = summaries.data_record(reading.load(path))
         printing.show(record, summaries.data_lines(record))
 
 

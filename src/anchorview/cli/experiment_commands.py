@@ -4,7 +4,7 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,11 +13,10 @@ import typer
 
 from anchorview._utils.atomic_files import require_writable_folder
 from anchorview._utils.progress import report_progress
-from anchorview.cli.options import option
+from anchorview.cli.options import command, option
 from anchorview.cli.output_files import require_separate
 from anchorview.cli.terminal import (
     command_line,
-    explained_errors,
     print_lines,
     printable,
     progress_bar,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anchorview.experiments.jobs import Job
+    from anchorview.experiments.plan import ExperimentPlan
 
 app = typer.Typer(
     name="experiment",
@@ -45,18 +45,51 @@ def experiment(context: typer.Context) -> None:
         write_stdout(f"{context.get_help()}\n")
 
 
-Folder = Annotated[
-    Path | None,
-    option(
-        "Folder with data sets, one file or folder each.",
-        "--data",
-        metavar="DIR",
-        default="the built-in digits and a synthetic data set",
-    ),
-]
+FOLDER = option(
+    "Folder with data sets, one file or folder each; by default the built-in digits and a "
+    "synthetic data set.",
+    "--data",
+)
 
 
-@app.command("run")
+@dataclass(frozen=True)
+class PlanOptions:
+    """What replaces the values of a plan, by their names there."""
+
+    data: list[str] | None = option(
+        "Data set to use, of all; may be repeated.", "--only", metavar="NAME"
+    )
+    methods: list[str] | None = option(
+        "Method of the suites compare and runtime, such as dalmc, auto or concat-kmeans, or "
+        "mypackage.mymvc:MyMVC for a class of yours; all of this package by default. May be "
+        "repeated.",
+        "--method",
+        metavar="NAME",
+    )
+    modes: list[str] | None = option(
+        "default: default settings; auto: settings chosen without classes; oracle: settings chosen "
+        "with the true classes; published: DALMC with the choices of the paper, settings chosen "
+        "with the true classes too; all four by default. May be repeated.",
+        "--mode",
+        metavar="MODE",
+    )
+    runs: int | None = option("K-means runs per job (20).", min=1)
+    seed: int | None = option("Random seed (0).")
+    time_limit: float | None = option(
+        "Seconds that a job may take, all its runs together (3600).", min=0.001
+    )
+    memory_limit: str | None = option(
+        "Memory of a job, such as 4GB; by default an equal share of the free memory."
+    )
+
+    def applied_to(self, plan: "ExperimentPlan") -> "ExperimentPlan":
+        """Plan with the values that were given."""
+        lists = {name: tuple(each) for name, each in vars(self).items() if isinstance(each, list)}
+        given = {name: each for name, each in vars(self).items() if each is not None}
+        return replace(plan, **given | lists)
+
+
+@command(app, "run")
 def run_suite(
     suite: Annotated[
         str,
@@ -66,69 +99,20 @@ def run_suite(
             "file with your own plan.",
         ),
     ],
-    data: Folder = None,
-    out: Annotated[
-        Path,
-        option(
-            "Folder for results, tables, figures and the report. Jobs whose results it already "
-            "holds are not run again.",
-            "--out",
-            metavar="DIR",
-        ),
-    ] = Path("experiments"),
-    only: Annotated[
-        list[str] | None,
-        option("Data set to use; may be repeated.", "--only", metavar="NAME", default="all"),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        option(
-            "Method of the suites compare and runtime, such as dalmc, auto or "
-            "concat-kmeans, or mypackage.mymvc:MyMVC for one of your own. May be repeated.",
-            "--method",
-            metavar="NAME",
-            default="all of this package",
-        ),
-    ] = None,
-    mode: Annotated[
-        list[str] | None,
-        option(
-            "default: default settings; auto: settings chosen without classes; oracle: settings "
-            "chosen with the true classes; published: DALMC with the choices of the paper, "
-            "settings chosen with the true classes too. May be repeated.",
-            "--mode",
-            metavar="MODE",
-            default="all four",
-        ),
-    ] = None,
-    runs: Annotated[int | None, option("K-means runs per job.", min=1, default="20")] = None,
-    seed: Annotated[int | None, option("Random seed.", default="0")] = None,
-    time_limit: Annotated[
-        float | None,
-        option(
-            "Maximum time of a job, all its runs together.",
-            metavar="SECONDS",
-            min=0.001,
-            default="3600",
-        ),
-    ] = None,
-    memory_limit: Annotated[
-        str | None,
-        option(
-            "Maximum memory of a job, such as 4GB.",
-            metavar="SIZE",
-            default="an equal share of the free memory",
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None, option("Number of parallel jobs.", "--jobs", min=1, default="number of cores")
-    ] = None,
-    retry: Annotated[
-        bool,
-        option(
-            "Rerun jobs that failed or exceeded a limit, for example with other limits.", "--retry"
-        ),
-    ] = False,
+    chosen: PlanOptions,
+    folder: Path | None = FOLDER,
+    out: Path = option(
+        "Folder for results, tables, figures and the report. Jobs whose results it already holds "
+        "are not run again.",
+        "--out",
+        default=Path("experiments"),
+    ),
+    jobs: int | None = option("Number of parallel jobs; number of cores by default.", min=1),
+    retry: bool = option(
+        "Rerun jobs that failed or exceeded a limit, for example with other limits.",
+        "--retry",
+        default=False,
+    ),
 ) -> None:
     """Run a suite of experiments; after an interruption, the same command resumes it.
 
@@ -137,65 +121,51 @@ def run_suite(
     except in the modes oracle and published, which choose settings by them and are marked in all
     outputs.
     """
-    given: dict[str, Any] = {
-        "data": only and tuple(only),
-        "methods": method and tuple(method),
-        "modes": mode and tuple(mode),
-        "runs": runs,
-        "seed": seed,
-        "time_limit": time_limit,
-        "memory_limit": memory_limit,
-    }
-    with explained_errors("finished jobs are kept; the same command resumes the run"):
-        from anchorview.experiments.data_sets import data_sets
-        from anchorview.experiments.outputs import run_plan
-        from anchorview.experiments.plan import PLAN_SUFFIXES, SUITES, ExperimentPlan, read_plan
+    from anchorview.experiments.data_sets import data_sets
+    from anchorview.experiments.outputs import run_plan
+    from anchorview.experiments.plan import PLAN_SUFFIXES, SUITES, ExperimentPlan, read_plan
 
-        _import_from_here()
-        require_writable_folder(out)
-        if suite in (*SUITES, "all"):
-            plan = ExperimentPlan(suites=(suite,))
-        elif Path(suite).suffix.lower() in PLAN_SUFFIXES:
-            plan = read_plan(Path(suite))
-        else:
-            known = ", ".join(SUITES)
-            raise ValueError(
-                f"Suite {suite!r} is unknown; pass {known}, all, or a .toml or .yaml file."
-            )
-        plan = replace(plan, **{name: each for name, each in given.items() if each is not None})
-        sets = data_sets(data, plan.data)
-        # Results must not be taken for data, nor change a data set.
-        if data is not None and out.resolve() == data.resolve():
-            raise ValueError(f"--out and --data are the same folder, {out}. Pass two names.")
-        paths = {f"the data set {each.path}": each.path for each in sets if each.path is not None}
-        require_separate({"--out": out}, paths)
+    _import_from_here()
+    require_writable_folder(out)
+    if suite in (*SUITES, "all"):
+        plan = ExperimentPlan(suites=(suite,))
+    elif Path(suite).suffix.lower() in PLAN_SUFFIXES:
+        plan = read_plan(Path(suite))
+    else:
+        known = ", ".join(SUITES)
+        raise ValueError(
+            f"Suite {suite!r} is unknown; pass {known}, all, or a .toml or .yaml file."
+        )
+    plan = chosen.applied_to(plan)
+    sets = data_sets(folder, plan.data)
+    # Results must not be taken for data, nor change a data set.
+    if folder is not None and out.resolve() == folder.resolve():
+        raise ValueError(f"--out and --data are the same folder, {out}. Pass two names.")
+    paths = {f"the data set {each.path}": each.path for each in sets if each.path is not None}
+    require_separate({"--out": out}, paths)
+    try:
         with progress_bar(shown=watched()):
-            results = run_plan(
-                plan,
-                sets,
-                out,
-                n_jobs=jobs,
-                retry=retry,
-                listen=_ProgressReport(),
-                command=command_line(),
-            )
+            how: dict[str, Any] = {"n_jobs": jobs, "retry": retry, "listen": _ProgressReport()}
+            results = run_plan(plan, sets, out, command=command_line(), **how)
+    except KeyboardInterrupt as stop:
+        stop.args = ("finished jobs are kept; the same command resumes the run",)
+        raise
     _print_results(results, out)
 
 
-@app.command("check")
+@command(app, "check")
 def check(
     method: Annotated[
         str, typer.Argument(metavar="METHOD", help="Your method, such as mypackage.mymvc:MyMVC.")
     ],
 ) -> None:
     """Check that a method of your own can be used in experiments, on small generated data."""
-    with explained_errors():
-        from anchorview.experiments.external_methods import check_method, is_external
+    from anchorview.experiments.external_methods import check_method, is_external
 
-        _import_from_here()
-        if not is_external(method):
-            raise ValueError(f"{method!r} is not of the form module:Class or module:function.")
-        warned = list(check_method(method))
+    _import_from_here()
+    if not is_external(method):
+        raise ValueError(f"{method!r} is not of the form module:Class or module:function.")
+    warned = list(check_method(method))
     print_lines(*(printable(f"Warning: {each}") for each in warned))
     example = f"anchorview experiment run compare --method {method}"
     print_lines(printable(f"{method} can be used: {example}"))
@@ -207,30 +177,29 @@ def _import_from_here() -> None:
         sys.path.insert(0, os.getcwd())
 
 
-@app.command("list")
-def list_suites(data: Folder = None) -> None:
+@command(app, "list")
+def list_suites(folder: Path | None = FOLDER) -> None:
     """List the suites and data sets, and how to obtain those of the paper."""
-    with explained_errors():
-        from anchorview.datasets import PAPER_SETS
-        from anchorview.datasets.paper_sets import OBTAIN
-        from anchorview.experiments.data_sets import data_sets
-        from anchorview.experiments.plan import SUITES
+    from anchorview.datasets import PAPER_SETS
+    from anchorview.datasets.paper_sets import OBTAIN
+    from anchorview.experiments.data_sets import data_sets
+    from anchorview.experiments.plan import SUITES
 
-        in_folder, problem = [], ""
-        try:
-            in_folder = [] if data is None else data_sets(data, None)
-        except ValueError as error:
-            # Without data sets, the instructions below are needed most.
-            problem = str(error)
-        names = {each.name for each in in_folder}
-        sets = [each for each in data_sets(None, None) if each.name not in names] + in_folder
-        rows: list[tuple[object, ...]] = [
-            (s.name, s.n_samples, s.n_clusters, len(s.n_features_per_view), s.published_as or "")
-            for s in sets
-        ]
-        published = {each.published_as for each in sets}
-        absent = [each for each in PAPER_SETS if each.name not in published]
-        rows += [(f"{each.name} (not here)", *each.shape, each.name) for each in absent]
+    in_folder, problem = [], ""
+    try:
+        in_folder = [] if folder is None else data_sets(folder, None)
+    except ValueError as error:
+        # Without data sets, the instructions below are needed most.
+        problem = str(error)
+    names = {each.name for each in in_folder}
+    sets = [each for each in data_sets(None, None) if each.name not in names] + in_folder
+    rows: list[tuple[object, ...]] = [
+        (s.name, s.n_samples, s.n_clusters, len(s.n_features_per_view), s.published_as or "")
+        for s in sets
+    ]
+    published = {each.published_as for each in sets}
+    absent = [each for each in PAPER_SETS if each.name not in published]
+    rows += [(f"{each.name} (not here)", *each.shape, each.name) for each in absent]
     print_lines(f"Suites: {', '.join(SUITES)}, all")
     print_lines(table(rows, "Data set", "Samples", "Classes", "Views", "In the paper"))
     print_lines(*filter(None, [problem, OBTAIN]))

@@ -1,22 +1,113 @@
-"""Arguments and options of the commands: types, names and help texts."""
+"""Options of the commands: how they are declared and shown, and those of a fit.
 
-# Imported by ``--help``: light modules only.
+An option is a field of a dataclass, or a parameter of a command whose default is one. It has the
+name of the parameter of the library, if there is one: errors that name this also name the option.
+"""
+
+# Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
-from anchorview.estimators.methods import METHODS
+from anchorview.cli.terminal import explained_errors, write_stdout
 
-# Repeated here because the estimator's constraints import scikit-learn; a test compares them.
+# Repeated here because the estimators' constraints import scikit-learn; tests compare them.
 SolverName = Literal["auto", "compressed", "left", "direct", "truncated"]
 AssignmentName = Literal["kmeans", "cluster_qr"]
-MethodName = Literal[METHODS]  # type: ignore[valid-type]
+BudgetName = Literal["fast", "default", "thorough"]
+
+
+class Command(TyperCommand):
+    """A command that explains its errors, and shows advanced options only if asked for."""
+
+    def invoke(self, context: Any) -> Any:
+        """Run the command."""
+        names = {each.name: (*each.opts, *each.secondary_opts) for each in self.params}
+        options = {name: min(given, key=len) for name, given in names.items() if name and given}
+        with explained_errors(options):
+            return super().invoke(context)
+
+    def format_help(self, context: Any, formatter: Any) -> None:
+        """Write the help, with advanced options after ``--help-all``."""
+        for parameter in self.params:
+            advanced = getattr(parameter, "rich_help_panel", None) is not None
+            parameter.hidden = advanced and not context.meta.get("help_all")  # type: ignore[attr-defined]
+        super().format_help(context, formatter)
+
+
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[..., None]], Any]:
+    """Add a function to the commands of a program.
+
+    The fields of dataclasses among its parameters are options of the command.
+    """
+
+    def add(function: Callable[..., None]) -> Any:
+        return app.command(name, cls=Command)(_with_groups(function))
+
+    return add
+
+
+def _with_groups(function: Callable[..., None]) -> Callable[..., None]:
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, given in signature(function).parameters.items():
+        if name in groups:
+            types = get_type_hints(groups[name])
+            parameters += [
+                _parameter(each.name, types[each.name], each) for each in fields(groups[name])
+            ]
+        else:
+            parameters.append(_parameter(name, hints[name], given.default))
+    if any(each.annotation.__metadata__[0].rich_help_panel for each in parameters):
+        parameters.append(_parameter("help_all", bool, HELP_ALL))
+
+    @wraps(function)
+    def grouped(**values: Any) -> None:
+        values.pop("help_all", None)
+        for name, group in groups.items():
+            values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
+        function(**values)
+
+    grouped.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return grouped
+
+
+def _parameter(name: str, kind: Any, default: Any) -> Parameter:
+    if isinstance(default, Field):
+        kind, default = Annotated[kind, default.metadata["option"]], default.default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def option(
+    description: str, *names: str, default: object = None, panel: str | None = None, **rest: Any
+) -> Any:
+    """Option with a help text; those in a panel are advanced."""
+    shown = typer.Option(*names, help=description, rich_help_panel=panel, **rest)
+    return field(default=default, metadata={"option": shown})
+
+
+def _show_all(context: typer.Context, value: bool) -> None:
+    if value:
+        context.meta["help_all"] = True
+        write_stdout(f"{context.get_help()}\n")
+        raise typer.Exit
+
+
+HELP_ALL = option(
+    "Show advanced options too, and exit.",
+    "--help-all",
+    default=False,
+    is_eager=True,
+    callback=_show_all,
+)
 
 
 def parse_n_clusters(text: str) -> int | list[int] | range:
@@ -51,231 +142,131 @@ def parse_pairs(
     return pairs or None
 
 
-def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Make the fields of dataclasses among a command's parameters options of the command."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    parameters: list[Parameter] = []
-    for name, parameter in signature(command).parameters.items():
-        if name in groups:
-            types = get_type_hints(groups[name], include_extras=True)
-            added = [(each.name, each.default, types[each.name]) for each in fields(groups[name])]
-        else:
-            added = [(name, parameter.default, hints[name])]
-        parameters += [
-            Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for option, default, annotation in added
-        ]
-
-    @wraps(command)
-    def grouped(**values: Any) -> None:
-        for name, group in groups.items():
-            values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
-        command(**values)
-
-    grouped.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return grouped
-
-
-def option(description: str, *names: str, default: str | bool = True, **rest: Any) -> Any:
-    """Option with a help text; `default` describes what is done without it."""
-    return typer.Option(*names, help=description, show_default=default, **rest)
-
-
-def _argument(metavar: str, description: str) -> Any:
-    return typer.Argument(metavar=metavar, help=description)
-
-
 Data = Annotated[
     Path,
-    _argument(
-        "DATA",
-        "Multi-view data: a .npz, .mat, .h5, .h5mu or .h5ad file, a Zarr store, or a folder of "
-        ".npy, .csv or .parquet files.",
+    typer.Argument(
+        help="Multi-view data: a .npz, .mat, .h5, .h5mu or .h5ad file, a Zarr store, or a folder "
+        "of .npy, .csv or .parquet files."
     ),
 ]
-NewFolder = Annotated[Path, _argument("FOLDER", "Folder to create.")]
-Model = Annotated[Path, _argument("MODEL", "Model saved by fit --save.")]
+NewFolder = Annotated[Path, typer.Argument(help="Folder to create.")]
+Model = Annotated[Path, typer.Argument(help="Model saved by fit --save.")]
 Mapping = Annotated[
-    Path, _argument("MAPPING", "JSON file of new names by cluster, as the report writes it.")
+    Path, typer.Argument(help="JSON file of new names by cluster, as the report writes it.")
 ]
-ModelOrData = Annotated[Path, _argument("MODEL|DATA", "Saved model, or data in any format.")]
-
-NumberType = Annotated[
-    Literal["float32", "float64"] | None,
-    option("Type of the stored numbers.", "--dtype", default="as in the data"),
+ModelOrData = Annotated[
+    Path, typer.Argument(metavar="MODEL|DATA", help="Saved model, or data in any format.")
 ]
 
-Out = Annotated[
-    Path | None, option("CSV file for the cluster labels; - for standard output.", metavar="FILE")
-]
-Report = Annotated[Path | None, option("HTML file for a report on the fit.")]
-Markers = Annotated[
-    Path | None,
-    option("CSV file for the features of each cluster, compared with the other samples."),
-]
-ClusterSummary = Annotated[Path | None, option("CSV file with one row per cluster.", "--summary")]
-SaveRelabeled = Annotated[Path, option("File for the model with the new clusters.", "--save")]
-BudgetName = Literal["fast", "default", "thorough"]
-Level = Annotated[
-    int | None,
-    option(
-        "Number of clusters of one of the levels that info lists; for models of auto.",
-        metavar="K",
-        default="the chosen number",
-    ),
-]
-
-Doubtful = Annotated[
-    int | None,
-    option(
-        "Number that --out has in place of the cluster of samples in doubt, which reports call "
-        "doubtful (auto and dalmc); everything else stays as it is.",
-        metavar="-1",
-        max=-1,
-        default=False,
-    ),
-]
-
-Batch = Annotated[
-    Path | None,
-    option(
-        "CSV file with the batch of each sample, which is taken out (auto and dalmc): a column in "
-        "the order of the samples, or sample ids and batches.",
-        metavar="FILE",
-        default=False,
-    ),
-]
+REPORT = option("HTML report on the fit.", "--report")
+DIGITS_LABELS = option("CSV file for the labels.", "--out", default=Path("digits_labels.csv"))
+DIGITS_REPORT = option("HTML report on the fit.", "--report", default=Path("digits_report.html"))
+NEW_MODEL = option("File for the model with the new clusters.", "--save", default=Parameter.empty)
+MARKERS = option("CSV file for the features that set clusters apart.")
+SUMMARY = option("CSV file with one row per cluster.")
+LEVEL = option("Number of clusters of a level that info lists; for models of auto.", metavar="K")
+DTYPE = option("Type of the stored numbers, by default as in the data.", "--dtype")
+BATCH = option(
+    "CSV file of batches to take out: one column in the order of the samples, or sample ids and "
+    "batches."
+)
 
 
-def _setting(default: str, description: str, **rest: Any) -> Any:
-    panel = "Settings of the methods, with the defaults of dalmc"
-    return option(description, default=default, rich_help_panel=panel, **rest)
+def _setting(description: str, *names: str, **rest: Any) -> Any:
+    return option(description, *names, panel="Settings of dalmc", **rest)
+
+
+def _computation(description: str, *names: str, **rest: Any) -> Any:
+    return option(description, *names, panel="Computation", **rest)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the methods."""
+    """Settings of DALMC."""
 
-    n_anchors: Annotated[
-        int | None, _setting("number of clusters", "Number of anchors.", min=1)
-    ] = None
-    n_components: Annotated[
-        int | None,
-        _setting(
-            "twice the number of clusters",
-            "Number of components of each view's representation.",
-            min=1,
-        ),
-    ] = None
-    beta: Annotated[
-        float | None, _setting("0.1", "Weight of the alignment of the views.", min=0)
-    ] = None
-    scaling: Annotated[
-        str | None,
-        _setting(
-            "zscore-unit",
-            "Scaling of each view: zscore-unit, unit-center, zscore, unit or none; rows, features "
-            "or none for opmc.",
-        ),
-    ] = None
-    solver: Annotated[
-        SolverName | None, _setting("auto", "Solver; all but truncated give the same result.")
-    ] = None
-    assignment: Annotated[
-        AssignmentName | None, _setting("kmeans", "How labels are computed from the embedding.")
-    ] = None
-    n_init: Annotated[int | None, _setting("10", "Number of restarts.", min=1)] = None
-    max_iter: Annotated[int | None, _setting("50", "Maximum number of iterations.", min=1)] = None
-    tol: Annotated[
-        float | None,
-        _setting("0.0001", "Relative change of the objective below which iterations stop.", min=0),
-    ] = None
+    n_anchors: int | None = _setting("Number of anchors (number of clusters).", min=1)
+    n_components: int | None = _setting(
+        "Components of each view's representation (twice the number of clusters).", min=1
+    )
+    beta: float | None = _setting("Weight of the alignment of the views (0.1).", min=0)
+    scaling: str | None = _setting("zscore-unit, unit-center, zscore, unit or none (zscore-unit).")
+    solver: SolverName | None = _setting("All but truncated give the same result (auto).")
+    assignment: AssignmentName | None = _setting(
+        "How labels are computed from the embedding (kmeans)."
+    )
+    n_init: int | None = _setting("Number of restarts (10).", min=1)
+    max_iter: int | None = _setting("Maximum number of iterations (50).", min=1)
+    tol: float | None = _setting(
+        "Relative change of the objective that ends the iterations (0.0001).", min=0
+    )
 
 
 @dataclass(frozen=True)
 class FitOptions(Settings):
-    """Options of a fit: method, number of clusters, preprocessing, resources, and settings."""
+    """Parameters of the estimator, and where it runs."""
 
     # Any: typer has no type for one number or several.
-    n_clusters: Annotated[
-        Any,
-        option(
-            "Number of clusters (10), or numbers from which auto chooses (2-30 or 5,8,10). Methods "
-            "other than auto require one number.",
-            "--clusters",
-            "-k",
-            parser=parse_n_clusters,
-            metavar="K",
-            default="auto chooses",
-        ),
-    ] = None
-    method: Annotated[
-        MethodName | None,
-        option(
-            "Clustering method; auto is dalmc with settings chosen by agreement.",
-            default="auto, or dalmc if one of its settings is given",
-        ),
-    ] = None
-    budget: Annotated[
-        BudgetName | None,
-        option("How many settings auto tries, which determines its time.", default="default"),
-    ] = None
-    preprocess: Annotated[
-        list[str] | None,
-        option(
-            "Preprocess a view, or all: lognorm, clr or tfidf (counts), impute-mean or "
-            "impute-median (single missing values), table (auto and dalmc).",
-            metavar="[NAME=]STEP",
-            default=False,
-        ),
-    ] = None
-    view_importance: Annotated[
-        list[str] | None,
-        option(
-            "How much a view counts, relative to 1 for others, such as text=2.",
-            "--importance",
-            metavar="NAME=NUMBER",
-            default="1 for all views",
-        ),
-    ] = None
-    memory_limit: Annotated[
-        str | None,
-        option(
-            "Memory to use, such as 2GB. Larger data are read from disk in parts by auto and "
-            "dalmc, if their format allows it.",
-            metavar="SIZE",
-            default="half of the free memory",
-        ),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        option(
-            "Dask scheduler, such as tcp://host:8786, whose workers read the files and compute; "
-            "for auto and dalmc.",
-            metavar="ADDRESS",
-        ),
-    ] = None
-    random_state: Annotated[int, option("Random seed.", "--seed", min=0, max=2**32 - 1)] = 0
-    verbose: Annotated[
-        bool, option("Print sizes and times of the stages on standard error.", "--verbose")
-    ] = False
+    n_clusters: Any = option(
+        "Number of clusters, or numbers to choose from: 10, 2-30 or 5,8,10.",
+        "--clusters",
+        "-k",
+        parser=parse_n_clusters,
+        metavar="K",
+    )
+    budget: BudgetName | None = option(
+        "Settings that are tried: fast, default or thorough.", metavar="NAME"
+    )
+    preprocess: list[str] | None = option(
+        "Preprocess a view, or all: lognorm, clr or tfidf (counts), impute-mean or impute-median "
+        "(single missing values), table.",
+        metavar="[VIEW=]STEP",
+    )
+    view_importance: list[str] | None = option(
+        "How much a view counts (1 by default).", "--importance", metavar="VIEW=NUMBER"
+    )
+    memory_limit: str | None = option(
+        "Memory to use, such as 2GB; half of the free memory by default."
+    )
+    random_state: int = option("Random seed.", "--seed", default=0, min=0, metavar="N")
+    method: Literal["auto", "dalmc"] | None = _computation(
+        "auto is dalmc with settings chosen by agreement, and the default unless a setting of "
+        "dalmc is given."
+    )
+    scheduler: str | None = _computation(
+        "Dask scheduler, such as tcp://host:8786, whose workers read the files and compute."
+    )
+    verbose: bool = _computation(
+        "Print sizes and times of the stages on standard error.", "--verbose", default=False
+    )
 
-    @property
-    def method_name(self) -> str:
-        """Name of the method; by default dalmc if one of its settings is given."""
-        given = any(getattr(self, name) is not None for name in Settings.__annotations__)
-        return self.method or ("dalmc" if given else "auto")
+    def estimator(self) -> Any:
+        """Estimator of the method, with the parameters that were given."""
+        from anchorview import DALMC, AutoDALMC
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of the estimator that were given."""
         values = vars(self) | {
             "preprocess": _steps(self.preprocess),
             "view_importance": parse_pairs(self.view_importance, "--importance", float),
             "verbose": int(self.verbose),
         }
         del values["method"], values["scheduler"]
-        return {name: value for name, value in values.items() if value is not None}
+        given = {name: value for name, value in values.items() if value is not None}
+        setting = next((name for name in given if name in Settings.__annotations__), None)
+        method = self.method or ("dalmc" if setting else "auto")
+        if method == "auto":
+            if setting:
+                option_name = f"--{setting.replace('_', '-')}"
+                raise ValueError(f"{option_name} is a setting of dalmc: leave out --method auto.")
+            return AutoDALMC(**given)
+        if self.budget is not None:
+            raise ValueError(
+                "--budget is for auto, which chooses the settings that dalmc is given."
+            )
+        if not isinstance(self.n_clusters, int):
+            raise ValueError(
+                "-k: dalmc needs one number of clusters, such as -k 10; only auto, the default "
+                "without settings, chooses the number."
+            )
+        return DALMC(**given)
 
 
 def _steps(given: list[str] | None) -> Any:
@@ -283,25 +274,3 @@ def _steps(given: list[str] | None) -> Any:
     if given is not None and len(given) == 1 and "=" not in given[0]:
         return given[0]
     return parse_pairs(given, "--preprocess")
-
-
-def option_name(parameter: str) -> str:
-    """Option of a parameter of the estimators that has the same name."""
-    return f"--{parameter.replace('_', '-')}"
-
-
-SAME_NAMES = ("memory_limit", "batch", "preprocess", "budget", *Settings.__annotations__)
-
-OPTION_NAMES = {
-    "n_clusters": "-k",
-    "random_state": "--seed",
-    "view_importance": "--importance",
-    "out=": "--results",
-    "views=": "--view",
-    "categorical=": "--categorical",
-    "drop=": "--drop",
-    "id_column=False": "--no-id-column",
-    "header=False": "--no-header",
-} | {name if "_" in name else f"{name}=": option_name(name) for name in SAME_NAMES}
-"""Options by the parameters that errors of the library name. A parameter that ends in an equals
-sign is a word of English, too, and is an option only if a value follows."""

@@ -5,63 +5,42 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
+
+import typer
 
 from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.errors import optional_import
-from anchorview.cli.options import Out, Report, option
-from anchorview.cli.terminal import print_json, print_lines, watched, write_stdout
+from anchorview._utils.progress import report_progress
+from anchorview.cli.options import REPORT, option
+from anchorview.cli.terminal import print_json, print_lines, progress_bar, watched, write_stdout
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
 STDOUT = Path("-")
 """Path of the labels that stands for standard output."""
 
 
 @dataclass(frozen=True)
-class OutputPaths:
-    """Files and folders to write."""
-
-    out: Out = None
-    """A file for the labels, or :data:`STDOUT`."""
-    save: Annotated[Path | None, option("File for the fitted model, to be used by predict.")] = None
-    report: Report = None
-    results: Annotated[
-        Path | None,
-        option(
-            "Folder for embedding.npy, sample_ids.npy, labels.npy and, by auto, confidence.npy, "
-            "second_labels.npy and level_labels.npy; for auto and dalmc."
-        ),
-    ] = None
-
-    def by_option(self) -> dict[str, Path]:
-        """Paths that were given, by option."""
-        return {f"--{name}": path for name, path in vars(self).items() if path is not None}
-
-
-@dataclass(frozen=True)
 class Printing:
     """What is printed."""
 
-    quiet: Annotated[bool, option("Print nothing but warnings and errors.", "--quiet", "-q")] = (
-        False
-    )
-    as_json: Annotated[
-        bool, option("Print a JSON object on standard output instead of the summary.", "--json")
-    ] = False
+    quiet: bool = option("Print only warnings and errors.", "--quiet", "-q", default=False)
+    as_json: bool = option("Print JSON instead of the summary.", "--json", default=False)
 
-    @property
-    def shows_progress(self) -> bool:
-        """Whether a progress bar is shown."""
-        return watched() and not self.quiet
+    @contextmanager
+    def progress(self, stage: str, *, shown: bool = True) -> Iterator[None]:
+        """Show the progress from a first stage on."""
+        with progress_bar(shown=shown and watched() and not self.quiet):
+            report_progress(stage, 0, 1)
+            yield
 
     def show(
         self, record: Mapping[str, Any], lines: Iterable[str], labels: Path | None = None
@@ -76,23 +55,74 @@ class Printing:
                     print_lines(line)
 
 
+@dataclass(frozen=True)
+class LabelsOutput:
+    """Where labels are written, and how."""
+
+    labels_file: Path | None = option("CSV file for the labels; - for standard output.", "--out")
+    """A file for the labels, or :data:`STDOUT`."""
+    doubtful: int | None = option(
+        "Number that --out has in place of the cluster of samples in doubt; everything else stays "
+        "as it is.",
+        metavar="-1",
+        max=-1,
+        panel="Output",
+    )
+
+    @property
+    def by_option(self) -> dict[str, Path | None]:
+        """Paths by option."""
+        return {"--out": self.labels_file}
+
+    def checked(self, inputs: Mapping[str, Path], printing: Printing) -> dict[str, Path]:
+        """Paths that were given, by option; raises if one cannot be written."""
+        if self.doubtful is not None and self.labels_file is None:
+            raise ValueError("--doubtful is for the labels that --out writes: add --out.")
+        return check_outputs(self.by_option, inputs, printing)
+
+
+@dataclass(frozen=True)
+class OutputPaths(LabelsOutput):
+    """Files and folders to write."""
+
+    report_file: Path | None = REPORT
+    model_file: Path | None = option("File for the model, to be used by predict.", "--save")
+    results_folder: Path | None = option(
+        "Folder for embedding.npy, sample_ids.npy, labels.npy and, by auto, confidence.npy, "
+        "second_labels.npy and level_labels.npy.",
+        "--results",
+        panel="Output",
+    )
+
+    @property
+    def by_option(self) -> dict[str, Path | None]:
+        """Paths by option."""
+        paths = {"--save": self.model_file, "--results": self.results_folder}
+        return {**super().by_option, **paths, "--report": self.report_file}
+
+
 def check_outputs(
-    written: Mapping[str, Path], inputs: Mapping[str, Path], printing: Printing
-) -> None:
-    """Raise if an output cannot be written, or would replace an input or another output."""
-    require_separate(written, inputs)
-    if written.get("--out") == STDOUT and printing.as_json:
+    paths: Mapping[str, Path | None], inputs: Mapping[str, Path], printing: Printing
+) -> dict[str, Path]:
+    """Return the outputs that are not None.
+
+    Raises if one cannot be written, or would replace an input or another output.
+    """
+    outputs = {name: path for name, path in paths.items() if path is not None}
+    require_separate(outputs, inputs)
+    if outputs.get("--out") == STDOUT and printing.as_json:
         raise ValueError("--out - and --json both write to standard output. Leave one out.")
-    for name, path in written.items():
+    for name, path in outputs.items():
         if name == "--results":
             from anchorview.sources.results_folder import require_results_folder
 
             require_results_folder(path)
         elif path != STDOUT:
             require_writable(path)
-    if "--report" in written:
+    if "--report" in outputs:
         for package in ("matplotlib", "jinja2"):
             optional_import(package, "Reports", "report")
+    return outputs
 
 
 def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
@@ -112,8 +142,25 @@ def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) ->
                 )
 
 
-def labels_table(labels: Any, confidence: Any, ids: Any, names: Any = None) -> "pd.DataFrame":
-    """Cluster and, if given, its name and the confidence of each sample.
+def write_outputs(
+    writers: Mapping[str, Callable[[Path], object]], paths: Mapping[str, Path]
+) -> tuple[dict[str, Path], list[Exception]]:
+    """Write all outputs, although some fail; return the paths of the others, and the errors."""
+    written, errors = {}, list[Exception]()
+    for name, path in paths.items():
+        try:
+            writers[name](path)
+        except typer.Exit:
+            raise
+        except Exception as error:
+            errors.append(error)
+        else:
+            written[name] = path
+    return written, errors
+
+
+def write_labels(path: Path, labels: Any, confidence: Any, ids: Any, names: Any = None) -> None:
+    """Write the cluster and, if given, its name and the confidence of each sample.
 
     Samples in doubt may have a negative number in place of the cluster, and then no name.
     Ids are written as they are, so that they can be matched with those of the data.
@@ -126,21 +173,7 @@ def labels_table(labels: Any, confidence: Any, ids: Any, names: Any = None) -> "
         table["name"] = [names[cluster] if cluster >= 0 else "" for cluster in labels]
     if confidence is not None:
         table["confidence"] = [f"{share:.3f}" for share in confidence]
-    return table
-
-
-def require_table(doubtful: int | None, out: Path | None) -> None:
-    """Raise if a number for samples in doubt would not be written."""
-    if doubtful is not None and out is None:
-        raise ValueError(f"--doubtful {doubtful} is for the labels that --out writes: add --out.")
-
-
-def with_number(certain: Any, number: int) -> "NDArray[Any]":
-    """Labels with a number in place of -1."""
-    import numpy as np
-
-    labels = np.asarray(certain)
-    return np.where(labels < 0, number, labels)
+    write_table(table, path)
 
 
 def write_table(table: "pd.DataFrame", path: Path) -> None:

@@ -32,9 +32,11 @@ def data_record(data: "LoadedData") -> dict[str, Any]:
     """Sizes of a data set and of its views."""
     from anchorview.views.table_columns import describe_kinds
 
-    n_samples, available = len(data), data.views.available
+    loaded: Any = data.views
+    n_samples, available, target = len(data), loaded.available, data.file.target
+    by_name = loaded.views if data.on_disk else dict(zip(loaded.names, loaded.views, strict=True))
     views = []
-    for p, (name, view) in enumerate(data.by_name.items()):
+    for p, (name, view) in enumerate(by_name.items()):
         count = n_samples if available is None else int(available[:, p].sum())
         kind = f"{view.dtype} sparse" if hasattr(view, "indptr") else str(view.dtype)
         kind = describe_kinds(getattr(view, "kinds", ())) or kind
@@ -43,7 +45,7 @@ def data_record(data: "LoadedData") -> dict[str, Any]:
     return {
         "n_samples": n_samples,
         "n_features": sum(view["n_features"] for view in views),
-        "n_classes": None if data.target is None else len(set(data.target.tolist())),
+        "n_classes": None if target is None else len(set(target.tolist())),
         "views": views,
     }
 
@@ -107,10 +109,16 @@ def prediction_record(model: Any, labels: Any, confidence: Any, level: int | Non
     }
 
 
-def outcome_record(scores: Mapping[str, float], written: Mapping[str, Path]) -> dict[str, Any]:
-    """Scores, and what was written, by option."""
+def outcome_record(
+    scores: Mapping[str, float],
+    written: Mapping[str, Path],
+    labels: Any = None,
+    doubtful: int | None = None,
+) -> dict[str, Any]:
+    """Samples that have a number for doubt, if there is one, scores, and what was written."""
     outputs = {option.removeprefix("--"): str(path) for option, path in written.items()}
-    return {"scores": dict(scores) or None, "outputs": outputs}
+    in_doubt = {} if doubtful is None else {"n_without_cluster": int((labels == doubtful).sum())}
+    return {**in_doubt, "scores": dict(scores) or None, "outputs": outputs}
 
 
 def model_lines(model: Any, record: Record) -> Iterator[str]:
@@ -158,16 +166,20 @@ def doubtful_lines(model: Any, record: Record) -> Iterator[str]:
         yield f"doubtful samples (confidence below {limit:.2g}): {count} of {n} ({count / n:.1%})"
 
 
-def without_cluster(labels: "NDArray[Any]", number: int | None) -> dict[str, Any]:
-    """How many labels that were written are a number for samples in doubt; nothing without one."""
-    return {} if number is None else {"n_without_cluster": int((labels == number).sum())}
+def prediction_lines(model: Any, record: Record) -> Iterator[str]:
+    """Yield the lines on samples that a model labels."""
+    yield f"{record['n_samples']} samples; sizes of the clusters: {record['cluster_sizes']}"
+    yield from doubtful_lines(model, record)
 
 
-def without_cluster_lines(record: Record, number: int | None) -> Iterator[str]:
-    """Yield the line on samples in doubt that have a number in place of a cluster."""
-    if number is not None:
+def labels_lines(record: Record, doubtful: int | None) -> Iterator[str]:
+    """Yield the lines on samples in doubt, scores, and whether labels were written."""
+    if doubtful is not None:
         count = f"{record['n_without_cluster']} of {record['n_samples']}"
-        yield f"samples with {number} in place of a cluster in --out, as they are in doubt: {count}"
+        yield f"samples in doubt, with {doubtful} in place of a cluster in --out: {count}"
+    yield from closing_lines(record)
+    if record["outputs"].keys().isdisjoint({"out", "results"}):
+        yield "Labels not written; to keep them, add --out labels.csv"
 
 
 def cluster_lines(record: Record) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Terminal output of the commands: tables, lines, progress bars, warnings and errors."""
+"""Terminal of the commands: tables, lines, progress bars, warnings, errors and exit codes."""
 
 import json
 import os
@@ -7,12 +7,10 @@ import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import partial
-from io import StringIO
-from pathlib import Path
-from types import FrameType, MappingProxyType
+from traceback import extract_tb
+from types import FrameType
 from typing import Any
 
 import typer
@@ -33,9 +31,12 @@ from rich.text import Text
 from anchorview._utils.errors import ClusterLostError
 from anchorview._utils.progress import listen_to_progress
 
-OUT_OF_MEMORY, BAD_INPUT, CLUSTER_LOST = 1, 2, 3
+OUT_OF_MEMORY, BAD_INPUT, CLUSTER_LOST, FAULT = 1, 2, 3, 70
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
-"""Exit codes; the latter are those of a process that is ended by the signal."""
+"""Exit codes; these three are those of a process that is ended by the signal."""
+
+INPUT_ERRORS = (ValueError, TypeError, ImportError, OSError)
+"""Errors that the user can act on. ImportError: a file format may need an optional package."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -63,10 +64,8 @@ def table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> str:
         grid.add_column(column, justify="right")
     for name, *cells in rows:
         grid.add_row(printable(name), *map(str, cells))
-    # View and file names must not be interpreted as markup or emoji codes. sys.stdout is None if
-    # the caller closed it.
-    stream = sys.stdout or StringIO()
-    console = Console(file=stream, markup=False, emoji=False, highlight=False)
+    # View and file names must not be interpreted as markup or emoji codes.
+    console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
     # Rich writes an empty string to the stream, too.
     with stdout_errors(), console.capture() as capture:
         console.print(grid)
@@ -93,9 +92,6 @@ def _plain(value: Any) -> Any:
 
 def write_stdout(text: str) -> None:
     """Write to stdout; exit with a message if it does not take the text."""
-    # sys.stdout is None if the caller closed it.
-    if sys.stdout is None:
-        return
     with stdout_errors():
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -151,84 +147,57 @@ def progress_bar(*, shown: bool) -> Iterator[None]:
 
 
 @contextmanager
-def explained_errors(
-    if_interrupted: str = "no file was left half-written",
-    options: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[None]:
-    """Print warnings and errors that the user can act on in one line; exit after errors.
+def explained_errors(options: Mapping[str, str]) -> Iterator[None]:
+    """Print warnings and errors in one line each; exit after errors.
 
-    Other errors are bugs and keep their traceback. Messages name `options` instead of parameters,
-    see :func:`name_options`.
+    `options` are those of the command, by the parameters of the library that they set.
     """
     try:
         with _one_line_warnings():
             yield
-    except KeyboardInterrupt as error:
-        ended = "terminated" if isinstance(error, Terminated) else "interrupted"
-        print(f"anchorview: {ended}; {if_interrupted}", file=sys.stderr)
-        code = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt as stop:
+        ended, code = "interrupted", INTERRUPTED
+        if isinstance(stop, Terminated):
+            ended, code = "terminated", TERMINATED
+        kept = stop.args[0] if stop.args else "no file was left half-written"
+        print(f"anchorview: {ended}; {kept}", file=sys.stderr)
         raise typer.Exit(code) from None
-    except (*EXPLAINED, ExceptionGroup) as error:
+    except Exception as error:
         errors = error.exceptions if isinstance(error, ExceptionGroup) else [error]
         for each in errors:
-            print_message("error", _explanation(each, options))
+            print_message("error", _explanation(each) + _options_named(str(each), options))
         raise typer.Exit(max(map(_exit_code, errors))) from None
 
 
-EXPLAINED = (MemoryError, ValueError, TypeError, ImportError, OSError)
-"""Errors that the user can act on. ImportError: a file format may need an optional package."""
-
-
-def write_outputs(
-    writers: Mapping[str, Callable[[Path], object]], paths: Mapping[str, Path]
-) -> tuple[dict[str, Path], list[Exception]]:
-    """Write all outputs, although some fail; return the paths of the others, and the errors."""
-    written, errors = {}, list[Exception]()
-    for option, path in paths.items():
-        try:
-            writers[option](path)
-        except EXPLAINED as error:
-            errors.append(error)
-        else:
-            written[option] = path
-    return written, errors
-
-
-def _exit_code(error: BaseException) -> int:
+def _exit_code(error: Exception) -> int:
     if isinstance(error, MemoryError):
         return OUT_OF_MEMORY
-    return CLUSTER_LOST if isinstance(error, ClusterLostError) else BAD_INPUT
+    if isinstance(error, ClusterLostError):
+        return CLUSTER_LOST
+    return BAD_INPUT if isinstance(error, INPUT_ERRORS) else FAULT
 
 
-def _explanation(error: BaseException, options: Mapping[str, str]) -> str:
+def _explanation(error: Exception) -> str:
+    if _exit_code(error) == FAULT:
+        place = extract_tb(error.__traceback__)[-1]
+        return (
+            f"{error!r} in {os.path.basename(place.filename)}, line {place.lineno}. This is a "
+            "fault of anchorview: please report it."
+        )
     # Errors of files that the library raises are complete sentences.
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
-    text = str(error) or ("not enough memory" if isinstance(error, MemoryError) else repr(error))
-    return name_options(text, options)
+    return str(error) or ("not enough memory" if isinstance(error, MemoryError) else repr(error))
 
 
-def name_options(message: str, options: Mapping[str, str]) -> str:
-    """Name command-line options instead of the parameters of the library, ``n_clusters=9`` as
-    ``-k 9``."""  # noqa: D209
-    checked = re.match(r"The '(\w+)' parameter of \w+ must be ", message)
-    if checked and options:
-        name = checked[1]
-        option = options.get(name, options.get(f"{name}=", name))
-        return f"{option} must be {message[checked.end() :]}"
-    for parameter, option in options.items():
-        name, equals, value = parameter.partition("=")
-        given = value or r"(?P<value>'[^']*'|\[[^]]*\]|-?[\w.]*\w(\+\d+)?)?"
-        given = f"={given}" if equals else f"(={given})?"
-        # Not within paths, quoted names of data, or longer names.
-        mention = rf"(?<![\w./\\'\"-]){name}{given}(?![\w/\\]|\.\w)"
-        message = re.sub(mention, partial(_option_mention, option), message)
-    return message
-
-
-def _option_mention(option: str, mention: re.Match[str]) -> str:
-    value = mention.groupdict().get("value")
-    return option if value is None else f"{option} {shlex.quote(value.strip(chr(39)))}"
+def _options_named(message: str, options: Mapping[str, str]) -> str:
+    """Options for the parameters of the library that a message names, as a sentence."""
+    # A name without an underscore may be a word of English.
+    names = (word.removesuffix("=") for word in re.findall(r"\b\w+=|\b[a-z]+_\w+", message))
+    named = [f"{options[name]} for {name}" for name in dict.fromkeys(names) if name in options]
+    return f" (On the command line: {', '.join(named)}.)" if named else ""
 
 
 @contextmanager
@@ -258,7 +227,6 @@ def print_message(kind: str, message: str) -> None:
 
 def printable(text: object) -> str:
     """Escape line breaks, terminal codes and characters that stdout cannot encode."""
-    # sys.stdout is None if the caller closed it.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
     return shown.encode(encoding, "backslashreplace").decode(encoding)
@@ -271,4 +239,4 @@ def command_line() -> str:
 
 def watched() -> bool:
     """Whether stderr is a terminal."""
-    return sys.stderr is not None and sys.stderr.isatty()
+    return sys.stderr.isatty()

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -157,11 +156,32 @@ def read_views(
            [ True,  True],
            [False,  True]])
     """
+    options = ReadOptions(labels, id_column, header, views, tuple(categorical), tuple(drop))
+    return read_or_open(path, options, zero_rows_missing=zero_rows_missing)
+
+
+def read_or_open(
+    path: str | os.PathLike[str],
+    options: ReadOptions,
+    max_bytes: float = np.inf,
+    *,
+    zero_rows_missing: bool = False,
+) -> ViewFile:
+    """Read views or, if they take more than `max_bytes` of memory, leave them on disk.
+
+    Formats that cannot stay on disk are read, and so are tables with class labels in a column.
+    """
     path = Path(path)
     with data_file_errors(path):
-        options = ReadOptions(labels, id_column, header, views, tuple(categorical), tuple(drop))
         entry = existing_format(path, options)
-        file = (entry.read or partial(_read_all_rows, entry))(path, options)
+        file = None
+        # Class labels in a column of a table are read with the rows.
+        read_anyway = entry.read is not None and (max_bytes == np.inf or options.labels)
+        if entry.open is not None and not read_anyway:
+            file = entry.open(path.absolute(), options)
+            if _stored_bytes(file) > max_bytes:
+                return file
+        file = _all_rows(entry, file) if entry.read is None else entry.read(path, options)
         return replace(file, path=path, available=_availability(file, zero_rows_missing))
 
 
@@ -335,13 +355,16 @@ def existing_format(path: Path, options: ReadOptions) -> Format:
     return entry
 
 
-def _read_all_rows(entry: Format, path: Path, options: ReadOptions) -> ViewFile:
-    """Open the views and read them; dense ones become DataFrames if samples have ids."""
-    assert entry.open is not None
-    opened = entry.open(path, options)
-    stored = [view for view in opened.views.values() if isinstance(view, StoredView)]
+def _stored_bytes(file: ViewFile) -> int:
+    """Memory that the views on disk would take."""
+    return sum(view.nbytes for view in file.views.values() if isinstance(view, StoredView))
+
+
+def _all_rows(entry: Format, opened: ViewFile | None) -> ViewFile:
+    """Read opened views; dense ones become DataFrames if samples have ids."""
+    assert opened is not None
     copies = 2.0 if entry.selects else 1.0
-    require_free_memory(copies * sum(view.nbytes for view in stored), "reading the views")
+    require_free_memory(copies * _stored_bytes(opened), "reading the views")
     views: dict[str, View] = {}
     features = dict(opened.feature_names)
     for p, (name, view) in enumerate(opened.views.items()):

@@ -41,11 +41,10 @@ from anchorview.sources.open_source import open_source
 from anchorview.sources.part_source import require_fittable
 from anchorview.sources.results_folder import RESULTS, save_results
 from anchorview.views.anndata_matrices import ViewSelection
-from anchorview.views.column_division import plain_selection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.fitted_columns import NUMBERS
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.input_grammar import Join, selection_like_fit
+from anchorview.views.input_grammar import Join, selection_like_fit, selection_of
 from anchorview.views.row_source import RowSource
 
 
@@ -235,7 +234,7 @@ class EmbeddingClusterer(
         if out is not None:
             source.require_output_folder(Path(out))
         self._learn_views(source)
-        self.view_selection_ = None if views is None else plain_selection(views)
+        self.view_selection_ = selection_of(X, views)
         self._join = join
         self.n_samples_fit_ = len(source)
         return self._prepare(source)

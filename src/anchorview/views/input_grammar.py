@@ -333,6 +333,13 @@ def _with_common_samples(given: NamedViews) -> NamedViews:
     return common
 
 
+def selection_of(X: Any, given: Any) -> dict[str, str | tuple[str, ...]] | None:
+    """What are the views: given to `fit`, or the matrices with which a file was opened."""
+    if given is None and isinstance(X, ViewFile):
+        given = X.selection
+    return None if given is None else plain_selection(given)
+
+
 def selection_like_fit(X: Any, fitted: ViewSelection | None) -> ViewSelection | None:
     """What to select from new samples, of what was selected for a fit.
 

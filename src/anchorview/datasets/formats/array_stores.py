@@ -221,7 +221,8 @@ def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
     names = (name for name in obs.columns if isinstance(name, str))
     for name in by_precedence(names, options.labels)[:1]:
         target = labels_by_id(obs[name], obs.index, f"the column {name!r} of obs")
-    return ViewFile(views, target, path, ids, None if available.all() else available, features)
+    incomplete = None if available.all() else available
+    return ViewFile(views, target, path, ids, incomplete, features, options.views)
 
 
 def _rows(
