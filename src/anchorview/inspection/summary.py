@@ -14,7 +14,12 @@ from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part
 from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source
 from anchorview.inspection.markers import leading_markers, marker_table, shares_text
 from anchorview.inspection.typical_samples import Keep, merge_samples, nearest, samples_of_blocks
-from anchorview.inspection.view_contributions import ContributionSums, PartContributions
+from anchorview.inspection.view_contributions import (
+    PartContributions,
+    added,
+    contribution_means,
+    contribution_sums,
+)
 from anchorview.inspection.view_means import MeansExplanation, explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 
@@ -168,17 +173,15 @@ class _Sums(NamedTuple):
     distances: DistanceSums
     moments: list[ViewMoments]
     medoids: pd.DataFrame
-    contributions: ContributionSums | None
+    contributions: tuple[Array, ...]
+    """Of :func:`contribution_sums`; none if the means of the clusters explain them."""
 
     def merged(self, other: "_Sums", keep: Keep) -> "_Sums":
         """The same about both; `keep` selects the medoids."""
-        contributions = None
-        if self.contributions is not None and other.contributions is not None:
-            contributions = self.contributions.merged(other.contributions)
         distances = self.distances.merged(other.distances)
         moments = merge_views(self.moments, other.moments)
         medoids = merge_samples(self.medoids, other.medoids, keep)
-        return _Sums(distances, moments, medoids, contributions)
+        return _Sums(distances, moments, medoids, added(self.contributions, other.contributions))
 
 
 def _part_sums(
@@ -198,14 +201,14 @@ def _part_sums(
         reduce(DistanceSums.merged, distances),
         part_moments(n_clusters, part, labels),
         keep(pd.concat(medoids)),
-        None if contributions is None else ContributionSums.of(contributions, n_clusters, part),
+        () if contributions is None else contribution_sums(contributions, n_clusters, part),
     )
 
 
 def _view_shares(explanation: Explanation, sums: _Sums) -> pd.DataFrame:
     """Share of each view of the evidence for each cluster, (n_clusters, n_views)."""
-    if sums.contributions is not None:
-        values = np.nan_to_num(sums.contributions.means)
+    if sums.contributions:
+        values = np.nan_to_num(contribution_means(*sums.contributions))
     else:
         assert isinstance(explanation, MeansExplanation)
         used = explanation.spread.sizes > 0

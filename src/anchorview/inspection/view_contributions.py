@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -90,36 +90,31 @@ def view_contributions(
         return pd.DataFrame(rows, index=labeled.sample_index, columns=names)
     count = len(labeled.clusters)
     sums = labeled.source.reduce_as_is(
-        partial(ContributionSums.of, function, count), ContributionSums.merged, "contributions"
+        partial(contribution_sums, function, count), added, "contributions"
     )
-    return pd.DataFrame(sums.means, index=labeled.clusters.rename("cluster"), columns=names)
+    means = contribution_means(*sums)
+    return pd.DataFrame(means, index=labeled.clusters.rename("cluster"), columns=names)
 
 
-class ContributionSums(NamedTuple):
-    """Sums of contributions over the samples of each cluster, (n_clusters, n_views)."""
+def contribution_sums(
+    function: PartContributions, n_clusters: int, part: MultiViewData
+) -> tuple[Array, ...]:
+    """Sums of contributions, and numbers of samples that have the view, (n_clusters, n_views)."""
+    labels, rows = function(part)
+    return tuple(
+        np.column_stack([np.bincount(labels, column, n_clusters) for column in values.T])
+        for values in (np.nan_to_num(rows), ~np.isnan(rows))
+    )
 
-    totals: Array
-    counts: Array
 
-    @classmethod
-    def of(
-        cls, function: PartContributions, n_clusters: int, part: MultiViewData
-    ) -> "ContributionSums":
-        """Sums over the samples of a part."""
-        labels, rows = function(part)
-        totals = [np.bincount(labels, column, n_clusters) for column in np.nan_to_num(rows.T)]
-        counts = [np.bincount(labels, column, n_clusters) for column in ~np.isnan(rows.T)]
-        return cls(np.column_stack(totals), np.column_stack(counts))
+def added(sums: tuple[Array, ...], others: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Sums over the samples of both."""
+    return tuple(map(np.add, sums, others))
 
-    def merged(self, other: "ContributionSums") -> "ContributionSums":
-        """Sums over both."""
-        return ContributionSums(self.totals + other.totals, self.counts + other.counts)
 
-    @property
-    def means(self) -> Array:
-        """Means over the samples that have the view; NaN if there are none."""
-        nothing = np.full_like(self.totals, np.nan)
-        return np.divide(self.totals, self.counts, out=nothing, where=self.counts > 0)
+def contribution_means(totals: Array, counts: Array) -> Array:
+    """Means over the samples that have the view; NaN if there are none."""
+    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
 
 
 def _rows_of(function: PartContributions, part: MultiViewData) -> Array:
