@@ -18,6 +18,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -30,6 +31,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from anchorview._utils.moments import Moments
 from anchorview._utils.sklearn_compat import Interval, StrOptions
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.fitted_columns import FittedColumns
@@ -753,14 +755,14 @@ class ColumnSums:
         known = self.known + other.known
         self.require_kind(other.kind, np.zeros(min(1, other.known)), name)
         kind = other.kind if not self.known else self.kind
-        share = other.known / max(known, 1)
-        away = other.mean - self.mean
+        moments = (Moments(sums.known, sums.mean, sums.squares) for sums in (self, other))
+        _, mean, squares = reduce(Moments.merged, moments)
         return ColumnSums(
             kind,
             known,
             self.missing + other.missing,
-            self.mean + share * away,
-            self.squares + other.squares + self.known * share * away**2,
+            float(mean),
+            float(squares),
             dict(Counter(self.levels) + Counter(other.levels)),
         )
 

@@ -18,10 +18,11 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import pinvh
 
+from anchorview._utils.moments import CrossMoments, Moments
 from anchorview._utils.text import describe_view, listed
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.scale import CONSTANT_COLUMN, Moments, ViewMoments, merged_by_key, row_moments
+from anchorview.core.scale import CONSTANT_COLUMN, ViewMoments, merged_by_key, row_moments
 from anchorview.core.scaled_view import entry_blocks
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
@@ -43,12 +44,10 @@ CENTER = 'To center it on itself, use unknown_batch="center".'
 
 
 class JointMoments(NamedTuple):
-    """Moments of rows, of their covariates z, and sums of products of both after centering."""
+    """Moments of rows x, and of their covariates z with z and x."""
 
     rows: Moments
-    z_mean: Array
-    zz: Array
-    zx: Array
+    cross: CrossMoments
 
     @classmethod
     def of(cls, rows: Matrix, z: Array) -> "JointMoments":
@@ -57,24 +56,33 @@ class JointMoments(NamedTuple):
         z_mean = z.mean(axis=0)
         centered = z - z_mean
         if not z.shape[1]:
-            products = np.empty((0, rows.shape[1]))
+            zx = np.empty((0, rows.shape[1]))
         elif is_sparse(rows):
-            products = centered.T @ rows.astype(np.float64)
+            zx = centered.T @ rows.astype(np.float64)
         else:
-            products = centered.T @ np.subtract(rows, moments.mean, dtype=np.float64)
-        return cls(moments, z_mean, centered.T @ centered, products)
+            zx = centered.T @ np.subtract(rows, moments.mean, dtype=np.float64)
+        right = np.concatenate([z_mean, moments.mean])
+        products = np.hstack([centered.T @ centered, zx])
+        return cls(moments, CrossMoments(len(z), z_mean, right, products))
+
+    @property
+    def z_mean(self) -> Array:
+        """Means of the covariates."""
+        return self.cross.left
+
+    @property
+    def zz(self) -> Array:
+        """Products of covariates."""
+        return self.cross.products[:, : len(self.z_mean)]
+
+    @property
+    def zx(self) -> Array:
+        """Products of covariates and features."""
+        return self.cross.products[:, len(self.z_mean) :]
 
     def merged(self, other: "JointMoments") -> "JointMoments":
-        """Moments of both sets of rows, without cancellation."""
-        size = self.rows.size + other.rows.size
-        share = self.rows.size * other.rows.size / size
-        step, row_step = other.z_mean - self.z_mean, other.rows.mean - self.rows.mean
-        return JointMoments(
-            self.rows.merged(other.rows),
-            self.z_mean + step * (other.rows.size / size),
-            self.zz + other.zz + share * np.outer(step, step),
-            self.zx + other.zx + share * np.outer(step, row_step),
-        )
+        """Moments of both sets of rows."""
+        return JointMoments(self.rows.merged(other.rows), self.cross.merged(other.cross))
 
     def residual_squares(self, slopes: Array) -> Array:
         """Sums of squared deviations of columns after regression on the covariates."""
@@ -85,11 +93,11 @@ class JointMoments(NamedTuple):
         return left
 
 
-CellMoments = dict[tuple[int, int], JointMoments]
+StratumMoments = dict[tuple[int, int], JointMoments]
 """Moments by the positions of view and batch; those without a row are left out."""
 
 
-class _CellRows(NamedTuple):
+class _StratumRows(NamedTuple):
     view: int
     batch: int
     rows: Array
@@ -99,7 +107,7 @@ class _CellRows(NamedTuple):
         return len(self.rows)
 
 
-def cell_moments(part: MultiViewData, codes: Array, z: Array) -> CellMoments:
+def stratum_moments(part: MultiViewData, codes: Array, z: Array) -> StratumMoments:
     """Moments of the samples of a part by view and batch.
 
     `codes` are the batches of the samples; those of -1 are left out. `z` are the covariates.
@@ -112,23 +120,23 @@ def cell_moments(part: MultiViewData, codes: Array, z: Array) -> CellMoments:
         for p in range(len(part.views)) if batch >= 0 else ():
             has = members if part.available is None else members[part.available[members, p]]
             steps = range(0, len(has), step)
-            blocks += [_CellRows(p, batch, has[start : start + step]) for start in steps]
+            blocks += [_StratumRows(p, batch, has[start : start + step]) for start in steps]
 
-    def work(block: _CellRows) -> JointMoments:
+    def work(block: _StratumRows) -> JointMoments:
         return JointMoments.of(part.views[block.view][block.rows], z[block.rows])
 
-    cells: CellMoments = {}
+    strata: StratumMoments = {}
     for block, joint in map_blocks(work, blocks, "batches"):
-        cells = merged_by_key(cells, {(block.view, block.batch): joint})
-    return cells
+        strata = merged_by_key(strata, {(block.view, block.batch): joint})
+    return strata
 
 
-def _require_rows(view: str, cells: Mapping[int, JointMoments], batches: Sequence[str]) -> None:
+def _require_rows(view: str, strata: Mapping[int, JointMoments], batches: Sequence[str]) -> None:
     """Raise if a batch has too few samples with a view."""
-    for b, joint in cells.items():
-        if joint.rows.size < MIN_ROWS:
+    for b, joint in strata.items():
+        if joint.rows.weight < MIN_ROWS:
             raise ValueError(
-                f"Batch {batches[b]!r} has {joint.rows.size} sample with {view}, but at least "
+                f"Batch {batches[b]!r} has {joint.rows.weight} sample with {view}, but at least "
                 f"{MIN_ROWS} are needed to center it. Merge the batch with another, or leave its "
                 "samples out of this view."
             )
@@ -153,11 +161,11 @@ class ViewCorrection:
 
     @classmethod
     def of(
-        cls, cells: Mapping[int, JointMoments], n_batches: int, *, scales: bool
+        cls, strata: Mapping[int, JointMoments], n_batches: int, *, scales: bool
     ) -> "ViewCorrection":
         """Correction of a view with these moments of its batches."""
-        joints = list(cells.values())
-        counts = np.array([joint.rows.size for joint in joints])
+        joints = list(strata.values())
+        counts = np.array([joint.rows.weight for joint in joints])
         # Among samples that have the view, covariates may depend on each other.
         slopes = pinvh(sum(joint.zz for joint in joints)) @ sum(joint.zx for joint in joints)
         squares = sum(joint.residual_squares(slopes) for joint in joints)
@@ -165,17 +173,17 @@ class ViewCorrection:
         nothing = np.empty((0, len(mean)))
         deviation = np.sqrt(squares / counts.sum())
         view = cls(np.empty(0, np.int32), nothing, nothing, slopes, mean, deviation)
-        return view.with_batches(cells, n_batches, scales=scales)
+        return view.with_batches(strata, n_batches, scales=scales)
 
     def with_batches(
-        self, cells: Mapping[int, JointMoments], n_batches: int, *, scales: bool
+        self, strata: Mapping[int, JointMoments], n_batches: int, *, scales: bool
     ) -> "ViewCorrection":
         """Return the same for as many batches, with maps of those that have moments."""
         shape = (n_batches - len(self.sizes), len(self.mean))
         sizes = np.append(self.sizes, np.zeros(shape[0], np.int32))
         intercepts = np.vstack([self.intercepts, np.zeros(shape)])
         factors = np.vstack([self.factors, np.ones(shape)])
-        for b, joint in cells.items():
+        for b, joint in strata.items():
             size, mean, _ = joint.rows
             sizes[b], intercepts[b] = size, mean - joint.z_mean @ self.slopes
             if scales:
@@ -328,19 +336,19 @@ class BatchCorrection:
         `names` are those of the views.
         """
         batches = (*self.batches, *self._unknown_batches(design))
-        work = partial(_cells_of_part, replace(self, batches=batches))
-        cells = parts.reduce_as_is(work, merged_by_key, "batches")
+        work = partial(_strata_of_part, replace(self, batches=batches))
+        strata = parts.reduce_as_is(work, merged_by_key, "batches")
         views = []
         for p, view in enumerate(self.views):
             mapped = np.flatnonzero(view.sizes)
-            new = {b: joint for (q, b), joint in cells.items() if q == p and b not in mapped}
+            new = {b: joint for (q, b), joint in strata.items() if q == p and b not in mapped}
             _require_rows(describe_view(p, names[p]), new, batches)
             views.append(view.with_batches(new, len(batches), scales=self.scales))
         return replace(self, batches=batches, views=tuple(views))
 
 
-def _cells_of_part(correction: BatchCorrection, part: MultiViewData) -> CellMoments:
-    return cell_moments(part, *correction.matched(part))
+def _strata_of_part(correction: BatchCorrection, part: MultiViewData) -> StratumMoments:
+    return stratum_moments(part, *correction.matched(part))
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,7 +380,7 @@ class FittedCorrection(NamedTuple):
     """Some of the samples as they were."""
 
 
-_CellsAndSample = tuple[CellMoments, list[MultiViewData]]
+_StrataAndSample = tuple[StratumMoments, list[MultiViewData]]
 
 
 def fit_correction(
@@ -390,13 +398,13 @@ def fit_correction(
     batches, names = design.used_batches, design.covariate_names
     named = design.covariates_named
     empty = BatchCorrection(batches, names, named, centers, spreads, scales, ())
-    work = partial(_cells_and_sample, empty, SelectedRows(sampled))
-    all_cells, sample = parts.reduce(work, _merged, "batches")
+    work = partial(_strata_and_sample, empty, SelectedRows(sampled))
+    all_strata, sample = parts.reduce(work, _merged, "batches")
     views, moments, deviations = [], {}, []
     for p in range(len(parts.names)):
-        cells = {b: all_cells[p, b] for b in range(len(batches)) if (p, b) in all_cells}
-        _require_rows(parts.describe_view(p), cells, batches)
-        view = ViewCorrection.of(cells, len(batches), scales=scales)
+        strata = {b: all_strata[p, b] for b in range(len(batches)) if (p, b) in all_strata}
+        _require_rows(parts.describe_view(p), strata, batches)
+        view = ViewCorrection.of(strata, len(batches), scales=scales)
         if not np.isfinite(view.deviation).all():
             raise ValueError(parts.problem("overflow", p))
         if (view.deviation <= CONSTANT_COLUMN * np.abs(view.mean)).all():
@@ -405,22 +413,24 @@ def fit_correction(
                 "it completely: nothing is left of it. Leave this view out."
             )
         views.append(view)
-        before = reduce(Moments.merged, [joint.rows for joint in cells.values()])
-        deviations.append(np.sqrt(before.squares / before.size))
-        squares = {b: view.factors[b] ** 2 * cells[b].residual_squares(view.slopes) for b in cells}
-        after = [Moments(cells[b].rows.size, view.mean, squares[b]) for b in cells]
+        before = reduce(Moments.merged, [joint.rows for joint in strata.values()])
+        deviations.append(np.sqrt(before.squares / before.weight))
+        squares = {
+            b: view.factors[b] ** 2 * strata[b].residual_squares(view.slopes) for b in strata
+        }
+        after = [Moments(strata[b].rows.weight, view.mean, squares[b]) for b in strata]
         moments[p] = reduce(Moments.merged, after)
     correction = replace(empty, views=tuple(views))
     return FittedCorrection(correction, moments, tuple(deviations), sample)
 
 
-def _cells_and_sample(
+def _strata_and_sample(
     correction: BatchCorrection, selected: SelectedRows, part: MultiViewData
-) -> _CellsAndSample:
-    return _cells_of_part(correction, part), selected(part)
+) -> _StrataAndSample:
+    return _strata_of_part(correction, part), selected(part)
 
 
-def _merged(a: _CellsAndSample, b: _CellsAndSample) -> _CellsAndSample:
+def _merged(a: _StrataAndSample, b: _StrataAndSample) -> _StrataAndSample:
     return merged_by_key(a[0], b[0]), a[1] + b[1]
 
 

@@ -16,13 +16,13 @@ the function that makes that pass.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from anchorview._utils.linalg import are_safe, reciprocal, row_squares
+from anchorview._utils.linalg import reciprocal, row_squares
+from anchorview._utils.moments import Moments
 from anchorview._utils.threads import ThreadBuffer, map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
 from anchorview.views.container import MultiViewData, RowBlock
@@ -34,7 +34,7 @@ SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
 CONSTANT_COLUMN = 1e-12
 """A column is constant up to rounding if its deviation is below this share of its mean."""
 
-_contiguous, _deviations = ThreadBuffer(), ThreadBuffer()
+_contiguous = ThreadBuffer()
 
 
 @dataclass(frozen=True)
@@ -88,75 +88,20 @@ class ViewScaling:
         return (reciprocal(lengths, out) * factor)[:, None]
 
 
-class Moments(NamedTuple):
-    """Number of rows, column means and column sums of squared deviations."""
-
-    size: int
-    mean: Array
-    squares: Array
-
-    def merged(self, other: "Moments") -> "Moments":
-        """Moments of both sets of rows (Chan, Golub and LeVeque), without cancellation."""
-        size = self.size + other.size
-        step = other.mean - self.mean
-        mean = self.mean + step * (other.size / size)
-        squares = self.squares + other.squares + step**2 * (self.size * other.size / size)
-        return Moments(size, mean, squares)
-
-
 ViewMoments = dict[int, Moments]
 """Moments by position of the view; views that no sample has are left out."""
 
-SHIFT_ROWS = 64
-"""About how many rows give the shift that is subtracted before squares are added up."""
 
-
-def row_moments(block: Matrix, unit_rows: bool = False) -> Moments:
+def row_moments(rows: Matrix, unit_rows: bool = False) -> Moments:
     """Moments of some rows, or of these divided by their norms."""
-    if isinstance(block, LowRankSum):
-        block = block.toarray()
-    if sparse.issparse(block):
-        return _sparse_moments(block.astype(np.float64), unit_rows)
-    if block.dtype != np.float32 or unit_rows:
-        return _double_moments(block, unit_rows)
-    moments = _single_moments(block)
-    unsafe = ~are_safe(moments.squares)
-    if unsafe.any():
-        _, moments.mean[unsafe], moments.squares[unsafe] = _double_moments(block[:, unsafe])
-    return moments
-
-
-def _double_moments(block: Array, unit_rows: bool = False) -> Moments:
-    buffer = _deviations.array(block.shape, np.dtype(np.float64))
-    values = ViewScaling(unit_first=unit_rows).apply(block, buffer)
-    mean = values.mean(axis=0)
-    values -= mean
-    return Moments(len(values), mean, np.einsum("ij,ij->j", values, values))
-
-
-def _sparse_moments(block: sparse.csr_array, unit_rows: bool) -> Moments:
-    """Moments from the entries that are not zero."""
-    size = block.shape[0]
-    if unit_rows:
-        lengths = np.sqrt(np.asarray(block.power(2).sum(axis=1)).ravel())
-        block.data *= np.repeat(reciprocal(lengths, lengths), np.diff(block.indptr))
-    mean, variance = mean_variance_axis(sparse.csr_matrix(block), axis=0)
-    return Moments(size, mean, variance * size)
-
-
-def _single_moments(block: Array) -> Moments:
-    """Moments from sums in single precision of deviations from an approximate mean.
-
-    As exact as the scaled rows in single precision, in little more than half the time.
-    """
-    size = len(block)
-    some = block[:: max(1, size // SHIFT_ROWS)]
-    shift = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-    values = np.subtract(block, shift, out=_deviations.array(block.shape, block.dtype))
-    with np.errstate(over="ignore", invalid="ignore"):
-        rest = values.sum(axis=0).astype(np.float64) / size
-        squares = np.einsum("ij,ij->j", values, values).astype(np.float64) - size * rest**2
-    return Moments(size, shift + rest, squares)
+    if isinstance(rows, LowRankSum):
+        rows = rows.toarray()
+    if unit_rows and sparse.issparse(rows):
+        lengths = np.sqrt(np.asarray(rows.astype(np.float64).power(2).sum(axis=1)).ravel())
+        rows = sparse.csr_array(sparse.diags_array(reciprocal(lengths, lengths)) @ rows)
+    elif unit_rows:
+        rows = ViewScaling(unit_first=True).apply(rows, np.empty(rows.shape))
+    return Moments.of(rows)
 
 
 def view_moments(data: MultiViewData, method: str) -> ViewMoments:

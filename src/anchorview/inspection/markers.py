@@ -9,11 +9,12 @@ import pandas as pd
 from scipy.special import stdtr
 from scipy.stats import false_discovery_control
 
+from anchorview._utils.moments import Moments
 from anchorview._utils.text import percent
 from anchorview._utils.typing import Array
 from anchorview.inspection.cluster_moments import (
+    ClusterMoments,
     Feature,
-    Moments,
     ViewMoments,
     merge_views,
     part_moments,
@@ -121,7 +122,7 @@ def marker_table(
         moments = labeled.reduce(work, merge_views, "markers")
     names = labeled.feature_names
     flat = [view.features(names[p]) for p, view in enumerate(moments)]
-    has_samples = np.any([view.counts.any(axis=1) for view, _ in flat], axis=0)
+    has_samples = np.any([view.values.weight.any(axis=1) for view, _ in flat], axis=0)
     clusters = labeled.clusters[has_samples]
     if len(clusters) == 1:
         raise ValueError(
@@ -132,12 +133,12 @@ def marker_table(
     features: list[Feature] = []
     columns = []
     for p, (view, of_view) in enumerate(flat):
-        if not view.counts.any():
+        if not view.values.weight.any():
             continue
-        inside = Moments(*(values[has_samples] for values in view))
+        inside = view.of_clusters(has_samples)
         outside = inside.outside()
         with np.errstate(over="ignore"):
-            overflows = not np.isfinite(inside.squares + outside.squares).all()
+            overflows = not np.isfinite(inside.values.squares + outside.values.squares).all()
         if overflows:
             raise ValueError(labeled.source.problem("overflow", p))
         columns.append(_statistics(inside, outside))
@@ -190,24 +191,25 @@ def shares_text(marker: Any) -> str:
     return f"{percent(marker['mean_in'])} ({percent(marker['mean_out'])} elsewhere)"
 
 
-def _statistics(inside: Moments, outside: Moments) -> dict[str, Array]:
+def _statistics(inside: ClusterMoments, outside: ClusterMoments) -> dict[str, Array]:
     """Columns of the table that depend on one feature only, (n_clusters, n_features)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        share_in, share_out = inside.nonzeros / inside.counts, outside.nonzeros / outside.counts
-        mean_in = np.where(inside.counts > 0, inside.means, np.nan)
-        mean_out = np.where(outside.counts > 0, outside.means, np.nan)
+        (n_in, mean_in, squares_in), (n_out, mean_out, squares_out) = inside[0], outside[0]
+        share_in, share_out = inside.nonzeros / n_in, outside.nonzeros / n_out
+        mean_in = np.where(n_in > 0, mean_in, np.nan)
+        mean_out = np.where(n_out > 0, mean_out, np.nan)
         difference = mean_in - mean_out
-        pooled = (inside.squares + outside.squares) / (inside.counts + outside.counts - 2)
+        pooled = (squares_in + squares_out) / (n_in + n_out - 2)
         effect = _ratio(difference, np.sqrt(pooled))
-        statistic, p_value = _welch(inside, outside, difference)
+        statistic, p_value = _welch(inside.values, outside.values, difference)
     return {
         "effect": np.clip(effect, -MAX_EFFECT, MAX_EFFECT),
         "mean_in": mean_in,
         "mean_out": mean_out,
         "nonzero_in": share_in,
         "nonzero_out": share_out,
-        "n_in": inside.counts.astype(np.int64),
-        "n_out": outside.counts.astype(np.int64),
+        "n_in": n_in.astype(np.int64),
+        "n_out": n_out.astype(np.int64),
         "statistic": statistic,
         "p_value": p_value,
     }
@@ -220,9 +222,9 @@ def _ratio(difference: Array, deviation: Array) -> Array:
 
 def _welch(inside: Moments, outside: Moments, difference: Array) -> tuple[Array, Array]:
     """Statistic and two-sided p-value of Welch's t-test."""
-    free_in, free_out = inside.counts - 1, outside.counts - 1
-    error_in = inside.squares / free_in / inside.counts
-    error_out = outside.squares / free_out / outside.counts
+    free_in, free_out = inside.weight - 1, outside.weight - 1
+    error_in = inside.squares / free_in / inside.weight
+    error_out = outside.squares / free_out / outside.weight
     error = error_in + error_out
     statistic = _ratio(difference, np.sqrt(error))
     # Welch and Satterthwaite: error^2 / (error_in^2 / free_in + error_out^2 / free_out).

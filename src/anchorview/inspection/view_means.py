@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from anchorview._utils.moments import Moments
 from anchorview._utils.typing import Array
 from anchorview.core.assign import ClusterSpread
 from anchorview.core.neighbors import squared_distances
@@ -18,7 +19,7 @@ from anchorview.estimators.explanation import (
     with_memberships,
 )
 from anchorview.estimators.preparation import Preparation, fit_preparation
-from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
+from anchorview.inspection.cluster_moments import merge_views, part_moments
 from anchorview.inspection.labeled_parts import LabeledSource, PartLabels
 from anchorview.preprocessing import TableEncoder
 from anchorview.views.container import MultiViewData, dense_rows
@@ -119,19 +120,19 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
     n_clusters, source = len(labeled.clusters), labeled.source
     preparation = fit_preparation(source, None) if source.table_views else None
     work = partial(_moments, n_clusters, preparation)
-    moments = [view.numbers for view in labeled.reduce(work, merge_views, "means")]
+    moments = [view.numbers.values for view in labeled.reduce(work, merge_views, "means")]
     means, factors, squares = [], [], []
-    sizes = np.max([view.counts.max(axis=1) for view in moments], axis=0)
+    sizes = np.max([view.weight.max(axis=1) for view in moments], axis=0)
     for p, view in enumerate(moments):
-        everything = reduce(Moments.merged, map(view.of_cluster, range(len(view.counts))))
-        variance = everything.squares / np.maximum(everything.counts, 1)
+        everything = reduce(Moments.merged, map(view.of_groups, range(len(view.weight))))
+        variance = everything.squares / np.maximum(everything.weight, 1)
         factor = np.divide(1, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0)
         if preparation is not None and isinstance(preparation.steps[p], TableEncoder):
             # Its columns are scaled such that categories weigh as much as numbers.
             factor = np.ones_like(variance)
-        means.append(view.means * factor)
+        means.append(view.mean * factor)
         factors.append(factor)
-        within = view.squares * factor**2 / np.maximum(view.counts, 1)
+        within = view.squares * factor**2 / np.maximum(view.weight, 1)
         squares.append(within.mean(axis=1))
     spread = ClusterSpread(sizes, sizes * np.mean(squares, axis=0))
     # All samples of a single cluster belong to it, whatever the scale.
