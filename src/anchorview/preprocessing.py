@@ -18,7 +18,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -755,8 +754,11 @@ class ColumnSums:
         known = self.known + other.known
         self.require_kind(other.kind, np.zeros(min(1, other.known)), name)
         kind = other.kind if not self.known else self.kind
-        moments = (Moments(sums.known, sums.mean, sums.squares) for sums in (self, other))
-        _, mean, squares = reduce(Moments.merged, moments)
+        moments = [
+            Moments(sums.known, np.array(sums.mean), np.array(sums.squares))
+            for sums in (self, other)
+        ]
+        _, mean, squares = moments[0].merged(moments[1])
         return ColumnSums(
             kind,
             known,

@@ -1,9 +1,14 @@
-"""Errors of files and of missing packages, whose messages say what to do."""
+"""Errors that say what to do, and estimators that a failed fit leaves as they were."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+Args = ParamSpec("Args")
+Estimator = TypeVar("Estimator")
+Result = TypeVar("Result")
 
 
 class DataFileError(ValueError):
@@ -43,3 +48,25 @@ def optional_import(name: str, files: str, extra: str) -> Any:
         raise MissingPackageError(
             f'{files} need {name.partition(".")[0]}: pip install "anchorview[{extra}]".'
         ) from error
+
+
+def restored_on_error(
+    method: Callable[Concatenate[Estimator, Args], Result],
+) -> Callable[Concatenate[Estimator, Args], Result]:
+    """Let a method that raises, or is interrupted, leave all attributes as they were before.
+
+    Otherwise a fitted estimator would keep the solution of one fit and the preprocessing of another
+    one that was refused, and label new samples wrongly.
+    """
+
+    @wraps(method)
+    def wrapper(estimator: Estimator, /, *args: Args.args, **kwargs: Args.kwargs) -> Result:
+        before = dict(vars(estimator))
+        try:
+            return method(estimator, *args, **kwargs)
+        except BaseException:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            raise
+
+    return wrapper

@@ -149,20 +149,20 @@ def _of_dense_groups(rows: Array, groups: Array, pivot: Array, sums: sparse.csr_
 def _of_sparse_groups(rows: Matrix, groups: Array, pivot: Array, sums: sparse.csr_array) -> Moments:
     rows = canonical_csr(rows)
     shape, size = pivot.shape, pivot.size
-    row = np.repeat(np.arange(len(groups)), np.diff(rows.indptr))
     # Position of each entry in a flat array of groups and features.
-    cells = groups[row].astype(np.int64) * shape[1] + rows.indices
+    cells = np.repeat(groups.astype(np.int64) * shape[1], np.diff(rows.indptr)) + rows.indices
     row_weights = np.empty(len(groups))
     row_weights[sums.indices] = sums.data
-    entries, weights = rows.data.astype(np.float64), row_weights[row]
+    entries, weights = rows.data.astype(np.float64), np.repeat(row_weights, np.diff(rows.indptr))
 
     def added(values: Array) -> Array:
         return np.bincount(cells, values, size).reshape(shape)
 
+    absent = sums.sum(axis=1)[:, None] - added(weights)
     known = ~np.isnan(entries)
-    total = sums.sum(axis=1)[:, None]
-    absent, weight = total - added(weights), total - added(weights * ~known)
-    cells, entries, weights = cells[known], entries[known], weights[known]
+    if not known.all():
+        cells, entries, weights = cells[known], entries[known], weights[known]
+    weight = absent + added(weights)
     away = entries - pivot.ravel()[cells]
     shift = _quotient(added(weights * away) - absent * pivot, weight)
     mean = np.where(weight > 0, pivot + shift, 0)

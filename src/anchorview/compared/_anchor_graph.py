@@ -29,7 +29,7 @@ from anchorview.compared._base import (
 )
 from anchorview.compared._bipartite import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
-from anchorview.core.view_importance import ViewImportance
+from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData
 
 MIN_UNEXPLAINED = 1e-6

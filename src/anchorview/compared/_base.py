@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 import numpy as np
 from scipy import sparse
 
-from anchorview._utils import param_constraints as constraints
+from anchorview._utils import sklearn_compat as constraints
+from anchorview._utils.errors import restored_on_error
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
-from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, Matrix
@@ -22,7 +22,7 @@ from anchorview.compared._neighbor_graphs import NARROW
 from anchorview.core.assign import assigned
 from anchorview.core.cost_model import FitShape, block_memory
 from anchorview.core.neighbors import MAX_DISTANCES
-from anchorview.core.view_importance import importance_of_views
+from anchorview.core.solve import importance_of_views
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
 

@@ -9,8 +9,7 @@ from scipy import sparse
 from scipy.linalg import lstsq
 
 from anchorview._utils.linalg import leading_directions, polar, polar_factor, rank_up_to
-from anchorview._utils.param_constraints import ParameterConstraints
-from anchorview._utils.sklearn_compat import StrOptions
+from anchorview._utils.sklearn_compat import ParameterConstraints, StrOptions
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, iterations

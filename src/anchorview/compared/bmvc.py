@@ -23,7 +23,7 @@ from anchorview.compared._base import (
     iterations,
     sum_by_cluster,
 )
-from anchorview.core.view_importance import ViewImportance
+from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 
 SAMPLES_PER_ANCHOR, MAX_ANCHORS = 15, 1000

@@ -5,8 +5,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.cluster import HDBSCAN
 
-from anchorview._utils.param_constraints import N_CLUSTERS, ParameterConstraints
 from anchorview._utils.progress import report_progress
+from anchorview._utils.sklearn_compat import N_CLUSTERS, ParameterConstraints
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, sum_by_cluster
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import dense_views, min_max_scaled_views

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.errors import optional_import
-from anchorview._utils.param_constraints import N_CLUSTERS, ParameterConstraints
 from anchorview._utils.progress import report_progress
+from anchorview._utils.sklearn_compat import N_CLUSTERS, ParameterConstraints
 from anchorview._utils.typing import Array
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._neighbor_graphs import neighbor_graph

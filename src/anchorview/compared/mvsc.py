@@ -18,7 +18,7 @@ from anchorview.compared._base import (
 )
 from anchorview.compared._view_scaling import dense_views
 from anchorview.core.neighbors import graph_of_neighbors, nearest_places
-from anchorview.core.view_importance import ViewImportance
+from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData
 
 MIN_TRACE = 1e-8

@@ -12,9 +12,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from anchorview._utils.linalg import DENSE_PART, polar_factor, times
-from anchorview._utils.param_constraints import ParameterConstraints
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import StrOptions
+from anchorview._utils.sklearn_compat import ParameterConstraints, StrOptions
 from anchorview._utils.threads import row_slices
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (

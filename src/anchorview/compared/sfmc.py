@@ -17,7 +17,7 @@ from anchorview.compared._bipartite import (
 from anchorview.compared._neighbor_graphs import weighted_neighbors
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.core.neighbors import nearest_places
-from anchorview.core.view_importance import ViewImportance
+from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData, dense_rows
 
 

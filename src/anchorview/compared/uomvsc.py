@@ -7,9 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from anchorview._utils.linalg import polar, polar_factor, unit_rows
-from anchorview._utils.param_constraints import ParameterConstraints
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import Interval
+from anchorview._utils.sklearn_compat import Interval, ParameterConstraints
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (
     ArraysHeld,
@@ -21,7 +20,7 @@ from anchorview.compared._base import (
 )
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import min_max_scaled_views
-from anchorview.core.view_importance import ViewImportance
+from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData
 
 EPS = float(np.finfo(np.float64).eps)

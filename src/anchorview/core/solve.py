@@ -1,11 +1,12 @@
-"""Stage 3, solve: sizes within what the data allow, a start, and the optimization.
+"""Stage 3, solve: importance of views, sizes within what the data allow, and the optimization.
 
 The steps of the optimization, by the numbers of their equations, are in ``alternating``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from anchorview._utils.linalg import (
     rank_up_to,
     squared_norm,
 )
+from anchorview._utils.text import quoted
 from anchorview._utils.threads import single_threaded_blas
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.ablations import BoxGraphSolver, SampledAnchorsSolver
@@ -29,6 +31,39 @@ from anchorview.core.alternating import (
 )
 from anchorview.core.compress import RANK_TOLERANCE, Problem
 from anchorview.views.row_source import RowSource
+
+ViewImportance = Mapping[str, float] | None
+"""Importance of views by name, 1 for those that are not named; None if all count the same."""
+
+
+def importance_of_views(given: ViewImportance, names: Sequence[str]) -> Array:
+    """Importance of each view, relative to the mean over the views.
+
+    Raises if a view is unknown, or its importance is not a positive number.
+    """
+    values: Mapping[str, Any] = given or {}
+    for name, value in values.items():
+        if name not in names:
+            raise ValueError(
+                f"view_importance names the view {quoted(name)}, but the views are {list(names)}."
+            )
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if number and value == 0:
+            raise ValueError(
+                f"view_importance of {quoted(name)} is 0: leave the view out of the data instead."
+            )
+        if not (number and 0 < value < np.inf):
+            raise ValueError(
+                f"view_importance of {quoted(name)} is {value!r}, but must be a positive number."
+            )
+    return relative(np.array([float(values.get(name, 1)) for name in names]))
+
+
+def relative(importance: Array) -> Array:
+    """Importance relative to the mean, by which a common factor does not matter."""
+    # Divided by the largest first: the sum of huge numbers is not one.
+    shares = importance / importance.max()
+    return np.asarray(shares / shares.mean())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview._utils.param_constraints import (
+from anchorview._utils.errors import restored_on_error
+from anchorview._utils.sklearn_compat import (
     MAX_ITER,
     N_CLUSTERS,
     N_INIT,
@@ -21,9 +22,10 @@ from anchorview._utils.param_constraints import (
     RANDOM_STATE,
     TOL,
     VERBOSE,
+    HasMethods,
+    StrOptions,
+    fit_context,
 )
-from anchorview._utils.restored import restored_on_error
-from anchorview._utils.sklearn_compat import HasMethods, StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
@@ -34,9 +36,15 @@ from anchorview.core.cost_model import Plan, plan, plan_in_passes
 from anchorview.core.embed import embedded_samples, embedder_of
 from anchorview.core.running_sums import CHUNK_SCALINGS, RunningSums
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
-from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
+from anchorview.core.solve import (
+    VARIANTS,
+    Sizes,
+    SolverSettings,
+    ViewImportance,
+    importance_of_views,
+    solve,
+)
 from anchorview.core.truncate import compress_truncated
-from anchorview.core.view_importance import ViewImportance, importance_of_views
 from anchorview.estimators.base import (
     EmbeddingClusterer,
     by_sample_id,

@@ -12,8 +12,14 @@ from typing import Any
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.memory import memory_budget
-from anchorview._utils.param_constraints import POSITIVE, POSITIVE_INT, ParameterConstraints
-from anchorview._utils.sklearn_compat import Interval, StrOptions, validate_parameter_constraints
+from anchorview._utils.sklearn_compat import (
+    POSITIVE,
+    POSITIVE_INT,
+    Interval,
+    ParameterConstraints,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from anchorview._utils.text import one_line
 from anchorview.estimators.methods import (
     BETAS,

@@ -15,13 +15,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview._utils.param_constraints import N_CLUSTERS, POSITIVE, RANDOM_STATE, VERBOSE
-from anchorview._utils.restored import restored_on_error
-from anchorview._utils.sklearn_compat import HasMethods, StrOptions, fit_context
+from anchorview._utils.errors import restored_on_error
+from anchorview._utils.sklearn_compat import (
+    N_CLUSTERS,
+    POSITIVE,
+    RANDOM_STATE,
+    VERBOSE,
+    HasMethods,
+    StrOptions,
+    fit_context,
+)
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
-from anchorview.core.view_importance import ViewImportance, importance_of_views
+from anchorview.core.solve import ViewImportance, importance_of_views
 from anchorview.estimators.auto.candidates import BUDGETS, Budget
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.auto.labeling import (

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.scale import fit_scalings
-from anchorview.core.view_importance import relative
+from anchorview.core.solve import relative
 from anchorview.estimators.auto.bases import (
     MAX_DIRECTIONS,
     NEIGHBOR_SCALINGS,

@@ -13,8 +13,7 @@ from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.compress import Problem, Route, compress
 from anchorview.core.scale import ViewScaling
-from anchorview.core.solve import leading_spectra
-from anchorview.core.view_importance import relative
+from anchorview.core.solve import leading_spectra, relative
 from anchorview.estimators.auto.bases import MAX_DIRECTIONS
 from anchorview.estimators.auto.candidates import (
     COMPARED_DIRECTIONS,
