@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from anchorview._utils import threads
-from anchorview._utils.threads import ThreadBuffer, kept_threads, map_blocks, parallel_map
+from anchorview._utils.threads import ThreadBuffer, map_blocks, parallel_map, shared_thread_pool
 from anchorview.views.container import RowBlock
 
 BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
@@ -117,7 +117,7 @@ def test_no_thread_starts_where_there_are_none(set_constants):
     assert found == [threading.get_ident()] * 5
 
 
-def test_maps_share_kept_threads_also_after_an_error():
+def test_maps_share_shared_thread_pool_also_after_an_error():
     def work(item):
         if item == 3:
             raise ValueError("third")
@@ -126,11 +126,11 @@ def test_maps_share_kept_threads_also_after_an_error():
     def own_threads():
         return [t for t in threading.enumerate() if t.name.startswith("anchorview")]
 
-    with kept_threads():
+    with shared_thread_pool():
         used = {thread for _, thread in parallel_map(work, [0, 1])}
         with pytest.raises(ValueError, match="third"):
             list(parallel_map(work, range(20)))
-        with kept_threads():
+        with shared_thread_pool():
             used |= {thread for _, thread in parallel_map(work, [0, 1, 2])}
         used |= {thread for _, thread in parallel_map(work, [0, 1, 2])}
         assert used <= {thread.ident for thread in own_threads()}
@@ -142,6 +142,6 @@ def test_a_map_in_a_kept_thread_has_threads_of_its_own():
     def work(item):
         return [inner for _, inner in parallel_map(lambda x: x + item, range(3))]
 
-    with kept_threads():
+    with shared_thread_pool():
         found = [result for _, result in parallel_map(work, range(3))]
     assert found == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]

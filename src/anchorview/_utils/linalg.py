@@ -30,7 +30,7 @@ SAFE_SQUARES = (1e-30, 1e38)
 
 SPECTRUM_TOLERANCE = 1e-6
 """Relative error of eigenvalues of large matrices at which their iteration ends. Directions of
-noise, whose eigenvalues are close together, take long to get there."""
+noise, with eigenvalues that are close together, take long to get there."""
 
 FACTORED_BY_ONE = 2048
 """Maximum size of a matrix that one thread factorizes: several would wait for each other if other

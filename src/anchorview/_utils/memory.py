@@ -24,7 +24,7 @@ ROOT = Path("/")
 """Where ``proc`` and ``sys`` are."""
 
 ASSUMED_BYTES = 1e9
-"""Free memory where the system does not state it, as in a browser, whose limit is 2 to 4 GB."""
+"""Free memory where the system does not state it, as in a browser, which allows 2 to 4 GB."""
 
 CONTROL_GROUP_FILES = {
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),

@@ -75,7 +75,9 @@ class CrossMoments(NamedTuple):
         weight = self.weight + other.weight
         left, right = other.left - self.left, other.right - self.right
         share = other.weight / weight
-        products = self.products + other.products + np.outer(self.weight * share * left, right)
+        products = np.outer(self.weight * share * left, right)
+        products += self.products
+        products += other.products
         return CrossMoments(weight, self.left + share * left, self.right + share * right, products)
 
 

@@ -21,7 +21,7 @@ HAS_THREADS = sys.platform != "emscripten"
 """Python in a browser cannot start threads."""
 
 Block = TypeVar("Block", bound=Any)
-"""A block of rows, whose number is its `size`."""
+"""A block of rows; its `size` is their number."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -103,7 +103,7 @@ def _new_pool(workers: int) -> ThreadPoolExecutor:
 
 
 @contextmanager
-def kept_threads() -> Iterator[None]:
+def shared_thread_pool() -> Iterator[None]:
     """Maps of the calling thread inside the block share their threads.
 
     New threads begin on one core, and it takes the system some time to move them apart: short maps

@@ -1,7 +1,8 @@
-"""The algorithm on plain matrices: scale, compress, solve, embed, assign.
+"""The algorithm: scale, compress, solve, embed, assign.
 
 One module per stage (``scale``, ``compress``, ``solve``, ``embed``, ``assign``), and what these
-share: scaled views, the alternating solver, blockwise K-means, the correction of batches and the
-cost model. Knows nothing of files, Dask or estimators; samples that are not in memory are seen as
-:class:`~anchorview.views.row_source.RowSource`. Imports ``_utils`` and ``views``.
+share. The solver (``alternating``, ``ablations``) and K-means (``blockwise_kmeans``, ``neighbors``)
+work on plain matrices; the other modules make passes over the rows of a
+:class:`~anchorview.views.row_source.RowSource`, whether these are in memory, in files or in Dask.
+Imports ``_utils`` and ``views``.
 """

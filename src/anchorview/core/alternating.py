@@ -167,7 +167,7 @@ INDEPENDENT = 1e-6
 """Minimum ratio of squared singular values of independent representations."""
 
 LARGEST_CONDITION = 1e11
-"""Maximum condition number of the matrix of which a representation is the polar factor. Above it,
+"""Maximum condition number of a matrix before its polar factor becomes a representation. Above it,
 columns of the embedding are orthonormal to less than six digits."""
 
 
@@ -207,7 +207,7 @@ class AlternatingSolver:
     beta, init, seed
         As in :class:`~anchorview.DALMC`; `seed` is that of the random start.
     directions : sequence of arrays (d_p, m_p), optional
-        Directions of the initialization, for views whose coordinates are not the features.
+        Directions of the initialization, for views in other coordinates than the features.
     available : array (n, n_views) of bool, optional
         Which samples have which view; rows of samples that lack a view are zero in it.
     complete : sequence of bool, optional
@@ -462,7 +462,7 @@ def start(
 
 
 def _with_independent_images(X: Matrix, D: Array) -> Array:
-    """The directions, or others if constant or dependent features give their images a lower rank.
+    """The directions, replaced if constant or dependent features give their images a lower rank.
 
     Leading singular vectors of `X` replace what is lacking: what they add to the images of `D`.
     """

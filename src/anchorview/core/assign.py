@@ -198,7 +198,7 @@ def fit_assignment(
 ) -> Assignment:
     """Fit centroids to the rows of the embedding, wherever these are.
 
-    By K-means with `n_init` random restarts, of which the lowest inertia is kept; or by K-means
+    By the K-means run with the lowest inertia of `n_init` random restarts; or by K-means
     started from the rows selected by pivoted QR (as in Damle, Minden and Ying, 2019), which is
     deterministic and needs at least `n_clusters` columns. Few rows are read into memory. If there
     are many rows or clusters, restarts run on a sample and the best is continued on all rows, which

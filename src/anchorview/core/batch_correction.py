@@ -435,7 +435,7 @@ def _merged(a: _StrataAndSample, b: _StrataAndSample) -> _StrataAndSample:
 
 
 def _require_independent(design: SampleDesign) -> None:
-    """Raise if the effect of a covariate cannot be told from those of batches and others."""
+    """Raise if the effect of a covariate cannot be told from that of batches or others."""
     names, codes = design.covariate_names, design.codes
     sizes = np.maximum(np.bincount(codes, minlength=len(design.batches)), 1)
     before: list[Array] = []
@@ -446,8 +446,7 @@ def _require_independent(design: SampleDesign) -> None:
         if total <= len(z) * (CONSTANT_COLUMN * float(np.abs(z).max())) ** 2:
             where = "within every batch" if design.has_batches else "for all samples"
             raise ValueError(
-                f"covariate {name!r} is constant {where}, so it has no effect of its own. Leave it "
-                "out."
+                f"covariate {name!r} is constant {where}, so it has no effect. Leave it out."
             )
         left = centered / np.sqrt(total)
         for other in before:

@@ -307,7 +307,7 @@ def _mixed(numbers: Array, seed: int) -> Array:
 
 
 SLOTS = 16
-"""Maximum number of centroids whose candidates are drawn together. Distances to them are then one
+"""Maximum number of centroids with candidates that are drawn together. Distances to them are one
 matrix product, and the potential of each choice is still exact."""
 
 MAX_TRIALS = 3

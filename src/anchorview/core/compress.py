@@ -32,7 +32,7 @@ Route = Literal["compressed", "left", "direct", "truncated"]
 EXACT_ROUTES: tuple[Route, ...] = ("compressed", "left", "direct")
 
 RANK_TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
-"""Share of a feature's (or sample's) squared norm, not explained by the others, that may be
+"""Share of a feature's (or sample's) squared norm, not explained by other features, that may be
 rounding of products in this precision."""
 
 WIDE_GRAM = 2048
@@ -121,7 +121,7 @@ class Problem(NamedTuple):
     scalings: tuple[ViewScaling, ...]
     """How the views were scaled, including their norms."""
     back: "tuple[CompressedFeatures | Directions | None, ...]"
-    """Views whose features were compressed; None for the others."""
+    """How features of a view were compressed; None if they were not."""
     dtype: "np.dtype[Any]"
     """Precision in which products of samples were computed."""
     left_out: tuple[float, ...] | None = None

@@ -26,7 +26,7 @@ REPLAYED_ROWS = 4096
 """About how many samples are replayed through the trace together."""
 
 MAX_CACHED_MAPS = 32
-"""Number of patterns of available views whose maps are kept for the next samples."""
+"""Number of maps, by pattern of available views, that are kept for the next samples."""
 
 Pattern = tuple[int, ...]
 """Positions of the views that a sample has."""
@@ -82,8 +82,8 @@ class Embedder:
     def smallest(self, dtype: "np.dtype[Any]") -> "Embedder":
         """Return this embedder with maps in place of the trace, if these are smaller.
 
-        Samples with all views, of a type whose embedding has the type `dtype`, get the same
-        embedding, bit by bit. So the trace stays if samples of the optimization lacked views.
+        Samples with all views get the same embedding, bit by bit, if it has the type `dtype`. So
+        the trace stays if samples of the optimization lacked views.
         """
         n_views = len(self.scalings)
         if self.trace is None or not self.complete:
@@ -181,7 +181,7 @@ def in_other_coordinates(
     """Trace in other coordinates of the views.
 
     `convert` turns coefficients of the present coordinates, one matrix per view, into
-    coefficients of the others.
+    coefficients of the new ones.
     """
     first = trace.start
     bases = [step.bases for step in trace.steps]
@@ -221,5 +221,5 @@ def embedding_map(trace: Trace, views: Sequence[int]) -> Array:
 def embedded_samples(
     embedder: Embedder, then: Callable[[Array], Array], part: MultiViewData
 ) -> Array:
-    """A function of the embedding of samples, whose views are those of the fit."""
+    """A function of the embedding of samples, which have the views of the fit."""
     return then(embedder(part))

@@ -16,7 +16,7 @@ from anchorview.views.container import MultiViewData, RowBlock, concatenate_samp
 
 CHUNK_SCALINGS = ("unit-center", "zscore", "unit", "none")
 """Scalings that are affine in the rows of a chunk. Rows cannot be normalized after a
-standardization whose means and deviations change with every chunk."""
+standardization by means and deviations that change with every chunk."""
 
 KEPT_SAMPLES = 20_000
 """Number of samples, drawn uniformly from all chunks, on which K-means is run."""

@@ -70,7 +70,7 @@ class SparseScaledView(MatrixOperator):
     """A sparse view as a scaling makes it: ``diag(f) E diag(c) + L T`` with few terms ``T``.
 
     The terms are those of a correction of batches, and centering. `has` says which rows are
-    available; the others are zero, whatever their values. Products with few columns run in threads.
+    available; other rows are zero, whatever their values. Products with few columns run in threads.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class SparseScaledView(MatrixOperator):
         self.factors = np.ones(n) if has is None else has.astype(np.float64)
         self.terms = np.empty((0, d))
         self.coefficients: Matrix = np.empty((n, 0))
-        """Sparse if there are batches, of which a sample has one."""
+        """Sparse if there are batches, as a sample has one batch."""
         if isinstance(X, LowRankSum):
             self.coefficients = _times_rows(self.factors, X.coefficients.astype(np.float64))
             self.terms, X = X.terms * self.columns, X.entries

@@ -134,7 +134,7 @@ class Sizes:
     ) -> tuple[int, list[int], list[bool]]:
         """Number of anchors, components of each view, and whether these reproduce the view.
 
-        `matrices` are the scaled (compressed) views, of which products were computed in `dtype`;
+        `matrices` are the scaled (compressed) views, with products in the precision `dtype`;
         `ranks` their ranks up to twice the components, if known already.
         """
         wanted = self.wanted(schema)
@@ -280,7 +280,7 @@ of the time before K-means for four views with 128 to 784 features."""
 
 
 class LeadingRows(MatrixOperator):
-    """A dense matrix of which only the first rows are not zero."""
+    """A dense matrix with zeros in all but the first rows."""
 
     def __init__(self, X: Array, n_rows: int) -> None:
         super().__init__(dtype=X.dtype, shape=X.shape)

@@ -142,22 +142,33 @@ def _leading_subspaces(
 ) -> Bases:
     """Orthonormal directions of the views that have a count; starts from those that are known."""
     random = np.random.default_rng(0)
-    bases = {}
+    starts = {}
     for p, count in counts.items():
         start = random.standard_normal((parts.n_features_per_view[p], count))
         if p in known:
             start[:, : known[p].shape[1]] = known[p]
-        bases[p] = _orthonormal(start)
-    for step in range(POWER_STEPS):
-        report_progress("truncating", step, POWER_STEPS)
-        products = parts.reduce(
-            partial(_power_steps, scalings=scalings, bases=bases), _added, "truncating"
-        )
-        bases = {p: _orthonormal(product) for p, product in products.items()}
+        starts[p] = orthonormal(start)
+
+    def multiply(bases: Bases) -> Bases:
+        work = partial(_power_steps, scalings=scalings, bases=bases)
+        return parts.reduce(work, _added, "truncating")
+
+    return iterated_subspaces(multiply, starts, POWER_STEPS)
+
+
+def iterated_subspaces(multiply: Callable[[Bases], Bases], bases: Bases, steps: int) -> Bases:
+    """Directions that nearly span leading right singular vectors, by steps ``V = orth(X'X V)``.
+
+    `multiply` computes ``X'X V`` of each view.
+    """
+    for step in range(steps):
+        report_progress("truncating", step, steps)
+        bases = {p: orthonormal(product) for p, product in multiply(bases).items()}
     return bases
 
 
-def _orthonormal(columns: Array) -> Array:
+def orthonormal(columns: Array) -> Array:
+    """Orthonormal columns that span the same space."""
     return np.asarray(qr(columns, mode="economic", check_finite=False)[0])
 
 

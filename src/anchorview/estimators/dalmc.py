@@ -26,7 +26,7 @@ from anchorview._utils.sklearn_compat import (
     StrOptions,
     fit_context,
 )
-from anchorview._utils.threads import kept_threads
+from anchorview._utils.threads import shared_thread_pool
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
@@ -319,7 +319,7 @@ class DALMC(EmbeddingClusterer):
 
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
-    @kept_threads()
+    @shared_thread_pool()
     @fill_docstring
     def fit(
         self,

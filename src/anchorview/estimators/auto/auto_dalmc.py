@@ -25,7 +25,7 @@ from anchorview._utils.sklearn_compat import (
     StrOptions,
     fit_context,
 )
-from anchorview._utils.threads import kept_threads
+from anchorview._utils.threads import shared_thread_pool
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
 from anchorview.core.solve import ViewImportance, importance_of_views
@@ -259,7 +259,7 @@ class AutoDALMC(EmbeddingClusterer):
 
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
-    @kept_threads()
+    @shared_thread_pool()
     @fill_docstring
     def fit(
         self,
