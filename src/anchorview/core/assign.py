@@ -209,7 +209,7 @@ def fit_assignment(
     if method == "cluster_qr":
         require_columns(width, n_clusters)
     if n <= 2 * SAMPLE and (method == "cluster_qr" or n * n_clusters <= MOST_INDEPENDENT):
-        embedding = rows.whole()
+        embedding = np.asarray(rows.embedding)
         points = unit_rows(embedding) if normalize else embedding
         if method == "kmeans":
             points = points[_canonical_order(embedding)]

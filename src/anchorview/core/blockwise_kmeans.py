@@ -67,10 +67,6 @@ class EmbeddedRows:
         for _, result in parallel_map(work, row_slices(n, step)):
             yield result
 
-    def whole(self) -> Array:
-        """All rows, in memory."""
-        return np.asarray(self.embedding)
-
 
 MAX_STEPS = 300
 TOLERANCE = 1e-4

@@ -91,14 +91,15 @@ def plan(
     shape = FitShape.of(data, n_components, n_anchors, max_iter)
     work = {route: _work(shape, route) for route in routes}
     memory = {route: fit_memory(shape, route) for route in routes}
-    smallest = min(routes, key=memory.__getitem__)
-    require_memory(
-        memory[smallest],
-        f"Clustering {data!r} with solver='{smallest}'",
-        "Reduce the number of features or of samples, or pass float32 data.",
-        allowed,
-    )
     feasible = [route for route in routes if memory[route] <= allowed]
+    if not feasible:
+        smallest = min(routes, key=memory.__getitem__)
+        require_memory(
+            memory[smallest],
+            f"Clustering {data!r} with solver='{smallest}'",
+            "Reduce the number of features or of samples, or pass float32 data.",
+            allowed,
+        )
     return Plan(_chosen(feasible, work, memory), work, memory)
 
 

@@ -114,7 +114,8 @@ class Embedder:
 
         blocks = list(data.stored_blocks())
         for_blocks(work, (block for block in blocks if block.group in maps), "embedding")
-        self._replay([block for block in blocks if block.group not in maps], data, embedding)
+        if rare := [block for block in blocks if block.group not in maps]:
+            self._replay(rare, data, embedding)
         return embedding
 
     def _replay(self, blocks: list[RowBlock], data: MultiViewData, embedding: Array) -> None:

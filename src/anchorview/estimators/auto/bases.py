@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import qr
 from scipy.sparse.linalg import ArpackError
 
 from anchorview._utils.linalg import leading_directions, reciprocal, squared_norm
@@ -20,6 +19,7 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, fit_scalings, with_unit_norms
 from anchorview.core.scaled_view import SparseScaledView
 from anchorview.core.solve import rank_tolerance
+from anchorview.core.truncate import Bases, iterated_subspaces, orthonormal
 from anchorview.estimators.auto.landmarks import LEADING, Landmarks, Neighbors
 from anchorview.views.container import (
     MultiViewData,
@@ -174,7 +174,7 @@ def _fit_view(
         V = _leading_subspace(X, min(rows.shape) if few else MAX_DIRECTIONS)
         if mean is not None:
             # "unit" also needs the direction that centering takes out.
-            V = np.asarray(qr(np.column_stack([V, mean]), mode="economic")[0])
+            V = orthonormal(np.column_stack([V, mean]))
         # Single precision is enough for directions, and halves what a saved model takes.
         V = V.astype(np.float32)
         center = np.zeros(V.shape[1]) if mean is None else mean @ V
@@ -195,12 +195,14 @@ def _leading_subspace(X: Matrix, count: int) -> Array:
     if min(X.shape) <= EXACT_SPECTRUM:
         V, s = leading_directions(X, count)
         V = V[:, s > rank_tolerance(np.dtype(X.dtype)) * s[0]]
-        return np.asarray(qr(V, mode="economic")[0])
+        return orthonormal(V)
     # The random start is one of features: the order of the samples does not matter.
     block = np.random.default_rng(0).standard_normal((X.shape[1], count + OVERSAMPLING))
-    for _ in range(POWER_STEPS):
-        block = np.asarray(X.T @ np.asarray(X @ block.astype(X.dtype)), dtype=np.float64)
-        block = np.asarray(qr(block, mode="economic", check_finite=False)[0])
+
+    def multiply(V: Bases) -> Bases:
+        return {0: np.asarray(X.T @ np.asarray(X @ V[0].astype(X.dtype)), dtype=np.float64)}
+
+    block = iterated_subspaces(multiply, {0: block}, POWER_STEPS)[0]
     images = np.asarray(X @ block.astype(X.dtype), dtype=np.float64)
     _, mixing = np.linalg.eigh(images.T @ images)
     return block @ mixing[:, : -count - 1 : -1]

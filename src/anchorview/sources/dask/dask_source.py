@@ -298,10 +298,6 @@ class DaskRows(EmbeddedRows):
         result: Result = reduce_blocks(self.embedding, work, first_rows, merge)
         return result
 
-    def whole(self) -> Array:
-        """All rows, in memory."""
-        return np.asarray(self.embedding.compute())
-
     def label(self, function: Callable[[Array], Array]) -> None:
         """Label all rows by a function of a block of rows."""
         labels = self.embedding.map_blocks(
