@@ -45,7 +45,7 @@ in a random cluster, and 0 if clusters have the same shares in all batches."""
 SAME_BEFORE = 0.5
 """Adjusted mutual information of batches and clusters of the views as given from which they are
 much the same: 0.55 to 0.92 where classes were given as batches, in simulations and five of eight
-real data sets; 0.2 to 0.4 in the others, whose clusters are not the classes."""
+real data sets; 0.2 to 0.4 in the three sets with clusters that are not the classes."""
 
 NOTHING_LEFT = 0.05
 """Silhouette of clusters of the corrected views above that of normal noise below which nothing is

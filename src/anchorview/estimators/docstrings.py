@@ -9,8 +9,8 @@ preprocess : str, transformer, dict or None, default=None
     scikit-learn's form, or the name of one of :mod:`anchorview.preprocessing`: ``"lognorm"``
     (counts of RNA), ``"clr"`` (of proteins), ``"tfidf"`` (of peaks), ``"impute-mean"`` or
     ``"impute-median"`` (single missing values) and ``"table"``. It is fitted to the samples of
-    `fit` that have the view, and applied to others. Views that are None or left out are used as
-    they are, but tables with categories, texts or dates are encoded as by ``"table"``, and
+    `fit` that have the view, and applied to new samples. Views that are None or left out are used
+    as they are, but tables with categories, texts or dates are encoded as by ``"table"``, and
     missing cells of other tables become the mean. Data that are read in parts need transformers
     with ``partial_fit``, or without a state; those of this package have it, apart from
     ``"impute-median"``.
@@ -65,7 +65,7 @@ views : dict of str to str, list of str or Ellipsis, default=None
     of modalities or of the given views; for a single AnnData object, any names can be
     used. `predict` and `transform` select the same. If None, ``X`` of all.
 join : {"outer", "inner"} or None, default=None
-    Samples of views that are aligned by id: all, of which some lack views (``"outer"``), or
+    Samples of views that are aligned by id: all, also those that lack views (``"outer"``), or
     only those that have all views. None is ``"outer"`` with a warning if views share fewer
     than half of the ids of the smaller one, and what would make them match.
 batch : array-like (n,) or str, default=None
@@ -96,7 +96,7 @@ batch, covariates : default=None
     As for `fit`; needed if the model was fitted with them.
 unknown_batch : {"error", "center"}, default="error"
     What to do with a batch that `fit` did not have, or not in a view: raise an error, or
-    center and scale it on its own samples here.""",
+    center and scale it on its samples here.""",
 }
 
 fill_docstring = docstring_filler(FRAGMENTS)

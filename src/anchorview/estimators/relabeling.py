@@ -203,7 +203,7 @@ class RelabelMixin:
 
     @property
     def cluster_names_(self) -> tuple[str, ...] | None:
-        """Names that `relabel` has given to clusters; of others, the number. None without any."""
+        """Names that `relabel` has given to clusters, or their numbers. None without any name."""
         check_is_fitted(self, "labels_")
         names = () if self._relabeling is None else self._relabeling.names
         shown = tuple(name or str(cluster) for cluster, name in enumerate(names))

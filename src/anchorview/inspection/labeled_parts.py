@@ -97,7 +97,7 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     fitted = fitted_views(model)
     if explanation is not None:
         if fitted is not None:
-            source.matched_to(fitted)
+            fitted.require_match(source)
         names = getattr(model, "cluster_names_", None)
         count = len(explanation.spread.sizes)
         clusters = pd.RangeIndex(count) if names is None else pd.Index(names)

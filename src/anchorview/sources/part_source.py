@@ -27,7 +27,7 @@ class PartSource(RowSource):
     budget: float
     """Bytes that this process may use."""
     complete: bool = False
-    """Whether all samples have all views, known after the first pass; others skip the checks."""
+    """Whether all samples have all views, known after the first pass: then no more checks."""
     _preparations: tuple[PartFunction[MultiViewData], ...] = ()
     """Functions of a part that replace it, one after the other."""
     _patterns: frozenset[tuple[int, ...]] = frozenset()
@@ -65,9 +65,7 @@ class PartSource(RowSource):
 
     def matched_to(self, fitted: FittedViews) -> Self:
         """Source with views and features in the order in which an estimator was fitted."""
-        for p, position in enumerate(fitted.positions_in(self)):
-            if position is not None and (width := self.n_features_per_view[position]):
-                fitted.column_order(p, width, self.feature_names[position])
+        fitted.require_match(self)
         return self.prepared(partial(MultiViewData.matched_to, fitted=fitted))
 
     def __repr__(self) -> str:

@@ -49,6 +49,12 @@ class FittedViews:
             )
         return list(range(len(self.names)))
 
+    def require_match(self, schema: RowSource) -> None:
+        """Raise if views or features are unknown, or lack what the estimator was fitted on."""
+        for p, position in enumerate(self.positions_in(schema)):
+            if position is not None and (width := schema.n_features_per_view[position]):
+                self.column_order(p, width, schema.feature_names[position])
+
     def column_order(
         self, p: int, width: int, names: FeatureNames | None
     ) -> npt.NDArray[np.intp] | None:

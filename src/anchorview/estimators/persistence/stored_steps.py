@@ -1,4 +1,4 @@
-"""Fitted transformers in model files: those of anchorview as arrays, others by skops."""
+"""Fitted transformers in model files: those of anchorview as arrays, foreign ones by skops."""
 
 from collections import Counter
 from dataclasses import dataclass, field

@@ -85,7 +85,7 @@ class DaskSource(PartSource):
         self.set_schema(given, shown)
         self.table_views = tuple(p for p, view in enumerate(views) if is_table(view))
         self._stored = self.n_features_per_view, self.feature_names
-        """Features of the blocks, of which preparations may make others."""
+        """Features of the blocks, before preparations."""
         row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
         self._row_bytes = sum(row_bytes)
         self.bounds = bounds_of(blocks, row_bytes, self.shape[1])
