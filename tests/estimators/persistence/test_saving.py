@@ -2,7 +2,6 @@
 
 from copy import deepcopy
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -61,9 +60,10 @@ def test_models_with_changed_weights_say_so(tmp_path, model):
         load(path).predict(views)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("solver", ["compressed", "left", "direct"])
+@pytest.mark.parametrize(
+    ("solver", "dtype", "missing"),
+    [("compressed", np.float64, 0.2), ("left", np.float32, 0.0), ("direct", np.float64, 0.0)],
+)
 def test_dalmc(tmp_path, missing, dtype, solver):
     views = listed_views(90, (5, 100, 6), dtype=dtype, missing=missing)
     model = DALMC(3, solver=solver, random_state=0).fit(views)
@@ -83,7 +83,8 @@ SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
 @pytest.mark.parametrize(
     "params",
     [
-        *({"scaling": name, "unit_norm": unit} for name, unit in product(SCALINGS, [False, True])),
+        *({"scaling": name} for name in SCALINGS),
+        {"unit_norm": False},
         {"n_components": 1, "n_anchors": 1},
         {"view_importance": {"view_1": 4.0}},
         {"variant": "sampled-anchors"},
@@ -260,12 +261,10 @@ def test_parameters_newer_than_the_file_have_their_defaults(saved):
     [
         ("saved", {"more": 1}, "'more' is unknown"),
         ("saved", {"params/__class__": "x"}, "parameter '__class__' is unknown"),
-        ("saved", {"params/n_components": [2, None]}, "'n_components' has a wrong type"),
         ("saved_auto", {"state/_clustering/candidates/0/embedder/maps": []}, "is unknown"),
         ("saved", {"state/_embedder": None}, "is unknown"),
         ("saved", {"state/plan_/route": "elsewhere"}, "'state/plan_/route' is not one of"),
         ("saved_auto", {"params/beta": 0.1}, "parameter 'beta' is unknown"),
-        ("saved_auto", {"params/n_clusters": [[2]]}, "'n_clusters' has a wrong type"),
         ("saved_auto", {"params/budget": [2]}, "'budget' parameter"),
         ("saved_auto", {"state/best_candidate_": 8}, "'best_candidate_' is unknown"),
         ("saved_auto", {"state/levels_/dtypes": ["complex"]}, "is not one of"),

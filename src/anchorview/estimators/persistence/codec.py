@@ -61,8 +61,6 @@ class Table:
 RENAMED = {"level_labels_": "_level_labels"}
 """Present names of entries that files of earlier versions have under another name."""
 
-MAX_INT = 2**31 - 1
-
 
 def require(condition: bool | np.bool_, reason: str) -> None:
     """Raise ValueError unless the condition holds."""
@@ -189,11 +187,10 @@ def _without_alias(annotation: Any) -> Any:
 
 
 def _decode_scalar(tree: Tree, kind: type, path: str) -> Any:
-    if kind is float and type(tree) is int and abs(tree) <= MAX_INT:
+    if kind is float and type(tree) is int:
         tree = float(tree)
     require(type(tree) is kind, f"{path!r} is not of type {kind.__name__}")
     require(kind is not float or math.isfinite(tree), f"{path!r} is not finite")
-    require(kind is not int or abs(tree) <= MAX_INT, f"{path!r} is too large")
     return tree
 
 

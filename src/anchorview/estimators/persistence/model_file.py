@@ -193,13 +193,6 @@ def _restored(tree: Tree, trusted: tuple[str, ...] | None = None) -> "DALMC | Au
     estimator = method_class(METHODS_BY_CLASS[name])
     unknown = min(params.keys() - estimator().get_params().keys(), default=None)
     require(unknown is None, f"the parameter {unknown!r} is unknown")
-    for key, value in params.items():
-        simple = type(value) in (int, float, str, bool, type(None))
-        if isinstance(value, list):
-            simple = all(type(item) in (int, float) for item in value)
-        if isinstance(value, dict):
-            simple = all(type(item) in (int, float, str, type(None)) for item in value.values())
-        require(simple, f"the parameter {key!r} has a wrong type")
     # Parameters that are newer than the file have their defaults.
     model: DALMC | AutoDALMC = estimator(**params)
     model._validate_params()
