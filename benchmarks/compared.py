@@ -26,8 +26,7 @@ from anchorview._utils.memory import free_memory
 from anchorview.datasets.synthetic import random_availability
 from anchorview.estimators.methods import METHODS, method_class
 from anchorview.experiments.jobs import METRICS, Job, Result
-from anchorview.experiments.measuring import clocks, elapsed
-from anchorview.experiments.runner import run_jobs
+from anchorview.experiments.runner import clocks, elapsed, run_jobs
 from anchorview.metrics import clustering_scores
 from compared_results import (
     COLUMNS,

@@ -13,9 +13,9 @@ from anchorview.experiments import external_methods
 from anchorview.experiments.data_sets import data_sets
 from anchorview.experiments.external_methods import check_method
 from anchorview.experiments.jobs import Job
-from anchorview.experiments.measuring import run_job
 from anchorview.experiments.outputs import run_plan
 from anchorview.experiments.plan import ExperimentPlan, entries
+from anchorview.experiments.runner import run_job
 from helpers.job_problems import MadeData
 
 TEMPLATE = Path(__file__).parents[2] / "examples" / "own_method.py"

@@ -8,7 +8,7 @@ from sklearn.preprocessing import normalize
 
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.jobs import METRICS, Job
-from anchorview.experiments.measuring import clocks, elapsed, run_job
+from anchorview.experiments.runner import clocks, elapsed, run_job
 from anchorview.experiments.tables import BUSY_CORES
 from anchorview.metrics import clustering_scores
 from helpers.job_problems import MadeData

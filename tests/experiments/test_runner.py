@@ -8,8 +8,7 @@ import psutil
 import pytest
 
 from anchorview.experiments.jobs import Job, Store
-from anchorview.experiments.measuring import run_job
-from anchorview.experiments.runner import run_jobs
+from anchorview.experiments.runner import run_job, run_jobs
 from helpers import job_problems
 from helpers.job_problems import FAST, LIMITS, SEVERAL, SLOW, MadeData, UnusualData, count_threads
 

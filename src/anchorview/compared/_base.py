@@ -81,7 +81,7 @@ class Baseline(MultiViewClusterer):
     """Whether K-means, which gives the labels, sees rows of `embedding_` scaled to length 1.
     None if the labels do not come from K-means on `embedding_`."""
 
-    # Of the parameters of all baselines, whose values a baseline may restrict or extend.
+    # Ranges of the parameters of all baselines; a baseline may replace some.
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         "n_clusters": constraints.N_CLUSTERS,
         "min_cluster_size": [Interval(Integral, 2, None, closed="left")],

@@ -47,7 +47,7 @@ weighted_z : bool, default={default}
     "view_importance": """\
 view_importance : dict of str to float, default={default}
     How much views count, by name; 1 for those that are not named, and relative to the mean over
-    the views. A view of importance 2 counts like two copies of it, whose weights are added up.
+    the views. A view of importance 2 counts like two copies of it with their weights added up.
     To ignore a view, leave it out.""",
     "n_init": """\
 n_init : int, default={default}

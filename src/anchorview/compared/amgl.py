@@ -1,4 +1,4 @@
-"""AMGL: spectral clustering of several graphs whose weights follow from the solution."""
+"""AMGL: spectral clustering of several graphs, weighted by the solution itself."""
 
 from collections.abc import Sequence
 
@@ -51,7 +51,7 @@ class AMGL(Baseline):
     r"""Auto-weighted multiple graph learning (parameter-free).
 
     Each view gets a nearest-neighbor graph with normalized Laplacian :math:`L_v`. All views share
-    one spectral embedding :math:`F`, whose rows are clustered by K-means:
+    one spectral embedding :math:`F`; K-means clusters its rows:
 
     .. math::
 
@@ -88,8 +88,8 @@ class AMGL(Baseline):
     runs K-means once. F has orthonormal columns, so with fewer distinct samples than clusters,
     duplicates are spread over clusters. If the graph of a view has as many components as there are
     clusters, its trace can be 0; here it counts as at least ``1e-8 * n_clusters``, so that the view
-    dominates and the others choose among its solutions. Eigenvectors that have not converged, and
-    clusters that K-means leaves empty, give a ConvergenceWarning.
+    dominates and the other views choose among its solutions. Eigenvectors that have not converged,
+    and clusters that K-means leaves empty, give a ConvergenceWarning.
 
     References
     ----------

@@ -36,7 +36,7 @@ ROUNDING_UNITS = 16
 """A squared distance below this many units in the last place of the squared norms is zero."""
 
 INIT_SAMPLES = 2000
-"""Samples whose principal directions give the initial codes; at least one per bit."""
+"""Number of samples for the principal directions of the initial codes; at least one per bit."""
 
 CLUSTER_STEPS = 10
 """Maximum number of alternations between centers and labels per iteration."""
@@ -267,11 +267,11 @@ class BMVC(Baseline):
         the codes stay at their initial centers.
     %(fixed_max_iter)s
     reference_view : int or str, default=None
-        View, by position or name, whose principal components give the initial codes. None means
+        View, by position or name, for the principal components of the initial codes. None means
         all views together, which is better on average. The published results use the fourth.
     %(view_importance)s
     n_init : int, default=10
-        Number of clusterings of the final codes: that of the iterations and others from random
+        Number of clusterings of the final codes: that of the iterations and more from random
         centers; the one with the fewest bits that differ from the centers is kept. The published
         results use 1.
     random_state : int, RandomState instance or None, default=None

@@ -17,7 +17,7 @@ from anchorview.views.container import MultiViewData
 LOG_RESOLUTIONS = (-8.0, 8.0)
 """Range of the base-2 logarithm of resolutions."""
 
-MAX_TRIALS = 20
+MAX_RESOLUTIONS = 20
 """Maximum number of resolutions that are tried to find a number of communities."""
 
 
@@ -104,7 +104,7 @@ class GraphLeiden(Baseline):
         best, self.resolution_ = communities(1.0), 1.0
         wanted: int | None = self.n_clusters
         middle, labels = 0.0, best[0]
-        for _ in range(MAX_TRIALS):
+        for _ in range(MAX_RESOLUTIONS):
             count = labels.max() + 1
             if wanted is None or count == wanted:
                 break

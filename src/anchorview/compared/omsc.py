@@ -70,7 +70,7 @@ class OMSC(AnchorGraphBaseline):
     identity, which is wrong for m > k. ``weighted_z=True`` minimizes the objective, or a bound that
     touches it at the present state. The authors choose m and lambda by the true classes.
 
-    An empty cluster takes the sample farthest from the code of its own cluster; the authors'
+    An empty cluster takes the sample farthest from the code of its cluster; the authors'
     program leaves it empty.
 
     %(anchor_graph_notes)s

@@ -156,7 +156,7 @@ class OnePassSolver:
             D = self.distances(factors, W)
             labels, value = self.partition(D, factors, W)
             objective.append(value)
-            # As in the authors' program, it is the previous sweep whose change is checked.
+            # As in the authors' program, the change in the previous sweep is checked.
             if sweep + 1 >= MIN_SWEEPS and abs(objective[-2] - objective[-3]) <= max(
                 tol * objective[-2], rounding
             ):
@@ -268,7 +268,7 @@ class OPMC(Baseline):
     the best three continue on all.
 
     Differences from the authors' program: it does not limit the iterations. An empty cluster there
-    has its centroid at the origin; here it restarts at the sample farthest from its own centroid,
+    has its centroid at the origin; here it restarts at the sample farthest from its centroid,
     which never increases the objective.
 
     Constant samples ('rows') or features ('features') become zero; a view that becomes zero raises

@@ -128,7 +128,7 @@ class SFMC(Baseline):
     -----
     Anchors are samples, chosen one by one by the sum of their features; a choice lowers the scores
     of samples with similar sums. This depends on the sign of the features, and the recursion
-    amplifies rounding: with many anchors, data in single precision can have others.
+    amplifies rounding: with many anchors, data in single precision can have other anchors.
 
     A step of the inner solver, at most 50 per iteration, takes O(n K V log(n K V)) and
     :math:`O(m^3)` time for K neighbors and V views. Memory holds a dense copy of the data, and

@@ -159,8 +159,8 @@ class UOMVSC(Baseline):
     Only the update of the labels, which moves all samples at once, can decrease the objective.
 
     Differences from the authors' program: it chooses `lambda_` by the true classes, and leaves
-    empty clusters empty; here an empty cluster takes the sample that gains least from its own. Its
-    initial H has arbitrary signs and order, so that the first weights are arbitrary, even negative;
+    empty clusters empty; here an empty cluster takes the sample that gains least from its cluster.
+    Its initial H has arbitrary signs and order, so the first weights are arbitrary, even negative;
     here H is first rotated to the initial labels, and a negative agreement gives weight 0.
 
     References

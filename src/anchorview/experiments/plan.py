@@ -43,7 +43,7 @@ SUITES = ("compare", "ablation", "runtime", "beta", "anchors", "convergence")
 """Suites of experiments; "all" means all of them."""
 
 METHOD_SUITES = ("compare", "runtime")
-"""Suites that have the methods of a plan; the others have DALMC."""
+"""Suites that have the methods of a plan; the other suites have DALMC."""
 
 MODES = ("default", "auto", "oracle", "published")
 """How settings are chosen: the defaults; without the true classes; by the true classes; or, for
