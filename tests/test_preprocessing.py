@@ -75,8 +75,7 @@ def test_negative_values_are_no_counts(form):
     wrong = COUNTS.copy()
     wrong[12, 2] = -0.5
     data = MultiViewData({"a": COUNTS, "b": form(wrong)})
-    message = r"view 1 \('b'\) has -0.5 at row 12, column 2: preprocess needs counts"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"'b'.* row 12, column 2"):
         fit_preparation(data, {"b": "lognorm"})
     with pytest.raises(ValueError, match="needs counts"):
         CenteredLogRatio().fit(COUNTS).transform(form(wrong))
@@ -84,11 +83,11 @@ def test_negative_values_are_no_counts(form):
 
 def test_unknown_steps_are_refused():
     data = MultiViewData({"a": COUNTS})
-    with pytest.raises(ValueError, match=r"preprocess names the view 'rna', but the views are \["):
+    with pytest.raises(ValueError, match="'rna'"):
         fit_preparation(data, {"rna": "lognorm"})
-    with pytest.raises(ValueError, match=r"preprocess\['a'\] is 'log', but must be 'lognorm'"):
+    with pytest.raises(ValueError, match=r"'a'.*'log'.*'lognorm'"):
         fit_preparation(data, {"a": "log"})
-    with pytest.raises(TypeError, match=r"preprocess\['a'\] is of type int, which is no transf"):
+    with pytest.raises(TypeError, match=r"'a'.* int"):
         fit_preparation(data, {"a": 3})
     with pytest.raises(ValueError, match="no counts"):
         LogNormalizer().fit_transform(0 * COUNTS)

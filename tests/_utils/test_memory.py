@@ -133,8 +133,7 @@ def counting_view(tmp_path):
 @pytest.mark.parametrize(
     ("limit", "error", "message"),
     [
-        (1000, MemoryError, r"needs \d+ kB.* but 1 kB may be used.*[Rr]aise"),
-        ("20kB", MemoryError, r"needs \d+ kB.* but 20 kB may be used.*[Rr]aise"),
+        ("20kB", MemoryError, r"\d+ kB.* 20 kB"),
         ("much", ValueError, "memory_limit"),
     ],
 )

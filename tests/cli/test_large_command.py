@@ -110,7 +110,7 @@ def test_a_scheduler_that_does_not_answer_is_named(folder, set_constants):
 
 
 class StubClient:
-    """Client of a scheduler whose workers never come, or are lost."""
+    """Client of a scheduler without workers, or with workers that are lost."""
 
     def __init__(self, address, timeout):
         self.lost = address.endswith("lost")

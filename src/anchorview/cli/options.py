@@ -1,7 +1,7 @@
 """Options of the commands: how they are declared and shown, and those of a fit.
 
-An option is a field of a dataclass, or a parameter of a command whose default is one. It has the
-name of the parameter of the library, if there is one: errors that name this also name the option.
+An option is a field of a dataclass, or a parameter of a command that has a field as its default. It
+has the name of the parameter of the library: errors that name the parameter also name the option.
 """
 
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.

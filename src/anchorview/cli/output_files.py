@@ -145,7 +145,7 @@ def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) ->
 def write_outputs(
     writers: Mapping[str, Callable[[Path], object]], paths: Mapping[str, Path]
 ) -> tuple[dict[str, Path], list[Exception]]:
-    """Write all outputs, although some fail; return the paths of the others, and the errors."""
+    """Write all outputs, although some fail; return the paths that were written, and the errors."""
     written, errors = {}, list[Exception]()
     for name, path in paths.items():
         try:

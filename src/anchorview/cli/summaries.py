@@ -22,10 +22,10 @@ SHOWN_CLUSTERS = 40
 """Maximum number of clusters in the table of explained ones."""
 
 MAX_SPLITS = 5
-"""Maximum number of clusters whose splits are listed."""
+"""Maximum number of splits that are listed."""
 
 WRITTEN = {"out": "Labels written", "save": "Model saved"}
-"""What is said of some outputs; of others, that they were written."""
+"""What is said of an output; without an entry, that it was written."""
 
 
 def data_record(data: "LoadedData") -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The registry of clustering methods: one entry per method, from which everything else follows.
 
-The command line, the experiments, their tables, figures and grids take what they need to know about
+The experiments, their tables, figures and grids take what they need to know about
 a method from its entry. Importing this module imports no estimator.
 """
 
@@ -34,7 +34,7 @@ class Method:
     """What the package knows about a clustering method."""
 
     name: str
-    """Name on the command line and in plans of experiments."""
+    """Name in experiments, on the command line and in plans."""
     class_path: str
     """Module and name of the estimator class, relative to the package."""
     display_name: str
