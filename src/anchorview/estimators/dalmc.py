@@ -351,8 +351,8 @@ class DALMC(EmbeddingClusterer):
         -------
         self : DALMC
         """
-        source = self._open(X, out, views, join, batch, covariates)
         start_seed, assignment_seed = self._seeds()
+        source = self._open(X, out, views, join, batch, covariates)
         source, batches = self._fit_batches(source)
         folder = None if out is None else Path(out)
         self.plan_, source = self._planned(source, folder)
