@@ -220,9 +220,12 @@ def test_rows_are_sorted_and_n_features_keeps_the_leading_ones():
         assert own["effect"].abs().is_monotonic_decreasing
 
 
-def test_constant_features_have_no_infinite_effect():
+@pytest.mark.parametrize("missing", [0, 7])
+def test_constant_features_have_no_infinite_effect(missing):
     y = np.repeat([0, 1, 2], 30)
     constant = np.full(90, 0.1)
+    # The first samples of the first cluster.
+    constant[:missing] = np.nan
     indicator = np.where(y == 1, 0.3, 0.1)
     table = cluster_markers(y, [np.column_stack([constant, indicator, np.sin(np.arange(90.0))])])
     by_feature = table.set_index(["feature", "cluster"])

@@ -117,7 +117,7 @@ def group_moments(
 ) -> Moments:
     """Moments by group of rows, dense or sparse; NaN does not count.
 
-    Deviations are computed from a row of the group first: a feature that is constant in a group
+    Deviations are computed from a value in the group first: a feature that is constant in a group
     has none.
     """
     sums = group_matrix(groups, n_groups, weights)
@@ -125,6 +125,10 @@ def group_moments(
     first = rows[sums.indices[sums.indptr[occupied]]]
     pivot = np.zeros((n_groups, rows.shape[1]))
     pivot[occupied] = first.toarray() if sparse.issparse(first) else first
+    missing = np.isnan(pivot)
+    if missing.any() and not sparse.issparse(rows):
+        largest = np.fmax.reduceat(rows[sums.indices], sums.indptr[occupied], axis=0)
+        pivot[occupied] = np.where(missing[occupied], largest, pivot[occupied])
     np.nan_to_num(pivot, copy=False)
     by_group = _of_sparse_groups if sparse.issparse(rows) else _of_dense_groups
     with np.errstate(over="ignore"):
