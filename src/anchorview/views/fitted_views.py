@@ -51,8 +51,12 @@ class FittedViews:
 
     def require_match(self, schema: RowSource) -> None:
         """Raise if views or features are unknown, or lack what the estimator was fitted on."""
+        # Of data in memory it is known whether any sample has a view.
+        available = getattr(schema, "available", None)
         for p, position in enumerate(self.positions_in(schema)):
-            if position is not None and (width := schema.n_features_per_view[position]):
+            if position is None or (available is not None and not available[:, position].any()):
+                continue
+            if width := schema.n_features_per_view[position]:
                 self.column_order(p, width, schema.feature_names[position])
 
     def column_order(
