@@ -1,7 +1,5 @@
 """Labels without those of samples in doubt."""
 
-import json
-
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -10,7 +8,6 @@ import pytest
 from anchorview import DALMC, AutoDALMC, load, make_multiview
 from anchorview.inspection import doubtful
 from anchorview.report.findings import CheckedFit, inspect_fit
-from helpers.command_line import error_of, output_of
 from helpers.dask_problems import in_dask, stored
 
 MODELS = [
@@ -92,42 +89,3 @@ def test_ablations_and_merged_clusters(views):
     merged = model.relabel({0: "a", 1: "a"}).labels_without_doubt()
     assert 0 < (merged < 0).sum() < before
     assert set(merged) == {-1, 0, 1, 2}
-
-
-class TestShell:
-    @pytest.fixture
-    def path(self, tmp_path):
-        views, _ = make_multiview(240, n_clusters=4, separation=1.7, random_state=0)
-        np.savez(tmp_path / "data.npz", **views)
-        return tmp_path / "data.npz"
-
-    @pytest.mark.parametrize("method", ["auto", "dalmc"])
-    def test_fit_and_predict(self, path, method, tmp_path):
-        out, saved, new = (tmp_path / name for name in ("a.csv", "m.anchorview", "b.csv"))
-        fit = ("fit", path, "-k", 4, "--method", method, "--out", out, "--save", saved)
-        record = json.loads(output_of(*fit, "--doubtful", -1, "--json"))
-        model = load(saved)
-        expected = model.labels_without_doubt()
-        written = pd.read_csv(out)["cluster"]
-        np.testing.assert_array_equal(written, expected)
-        assert record["n_without_cluster"] == (expected < 0).sum() > 0
-        assert record["cluster_sizes"] == np.bincount(model.labels_).tolist()
-        assert ("confidence" in pd.read_csv(out)) == (method == "auto")
-        model.relabel({0: "first"}).save(saved)
-        text = output_of("predict", saved, path, "--out", new, "--doubtful", -9)
-        count = (expected < 0).sum()
-        assert f"-9 in place of a cluster in --out, as they are in doubt: {count}" in text
-        table = pd.read_csv(new, keep_default_na=False)
-        np.testing.assert_array_equal(table["cluster"] == -9, expected < 0)
-        assert (table["name"] == "").sum() == count
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            (("--doubtful", -1), "--doubtful -1 is for the labels that --out writes"),
-            (("--doubtful", 1, "--out", "-"), "--doubtful"),
-            (("--doubtful", -1, "--out", "-", "--method", "opmc"), "--doubtful is for --method"),
-        ],
-    )
-    def test_refused_options(self, path, options, message):
-        assert message in error_of("fit", path, "-k", 4, *options)
