@@ -1,11 +1,13 @@
 """Files and folders opened as views that stay on disk."""
 
 import os
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from anndata import AnnData
 from scipy import sparse
 
 from anchorview import MultiViewData, read_views
@@ -232,3 +234,43 @@ def test_formats_that_cannot_stay_on_disk(tmp_path):
     for name in ("data.npz", "data.mat", "tables"):
         assert not stays_on_disk(tmp_path / name)
         assert "anchorview.datasets.convert" in error_of(tmp_path / name)
+
+
+# Opening reads what describes the views, not the views.
+
+
+def bytes_read():
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def write_h5ad(path, x):
+    cells = [f"s{i}" for i in range(len(x))]
+    AnnData(x, obs=pd.DataFrame({"y": "a"}, index=cells)).write_h5ad(path)
+    return path
+
+
+def write_parquet(path, x):
+    return write_tables(path, a_parquet=frame(x, pd.RangeIndex(len(x), name="id")))
+
+
+LARGE = {
+    "npy": (write_npy_folder, "data", 8000),
+    "hdf5": (write_hdf5, "data.h5", 8000),
+    "zarr": (write_zarr, "data.zarr", 8000),
+    "h5ad": (write_h5ad, "data.h5ad", 1000),
+    "parquet": (write_parquet, "tables", 16_000),
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="only Linux counts what is read")
+@pytest.mark.parametrize(("writer", "name", "n_rows"), LARGE.values(), ids=LARGE)
+def test_opening_reads_less_than_one_percent(writer, name, n_rows, tmp_path):
+    (tmp_path / "small").mkdir()
+    # Imports what the format needs.
+    open_views(writer(tmp_path / "small" / name, x=WIDE))
+    path = writer(
+        tmp_path / name, x=np.random.default_rng(0).normal(size=(n_rows, 4_000_000 // n_rows))
+    )
+    before = bytes_read()
+    open_views(path)
+    assert bytes_read() - before < 8 * 4_000_000 / 100

@@ -1,6 +1,5 @@
 """Reading of .npz and .mat files: every content, transposed, damaged and hostile."""
 
-import pickle
 import re
 import struct
 import zipfile
@@ -111,9 +110,8 @@ def test_matlab_views(mat, variables, names):
 
 def test_matlab_files_with_several_cell_arrays_or_no_views(mat):
     message = error_of(mat({"A": [TALL], "B": [WIDE]}))
-    assert "several cell arrays of matrices: 'A', 'B'" in message
+    assert "'A', 'B'" in message
     message = error_of(mat({"note": "some text", "k": SCALAR, "none": np.empty((0, 3))}))
-    assert "no views inside" in message
     assert "'note'" in message
 
 
@@ -133,7 +131,7 @@ def test_labels_for_each_view_must_be_the_same(mat):
     copies = [LABELS[None, :], LABELS[None, :].astype(float)]
     np.testing.assert_array_equal(read_views(mat({"truelabel": copies, "X1": TALL})).target, LABELS)
     path = mat({"truelabel": [LABELS[None, :], LABELS[None, ::-1]], "X1": TALL})
-    assert "'truelabel' is named like class labels but is not one vector" in error_of(path)
+    assert "'truelabel'" in error_of(path)
 
 
 def test_other_matlab_variables_are_ignored(mat5):
@@ -172,12 +170,10 @@ def test_other_arrays_among_the_views_of_matlab_are_refused(mat, variables, name
     "other", [COMPLEX, CUBE, np.array([["a", "b"]] * 12), np.ones((0, 3))], ids=range(4)
 )
 def test_other_arrays_in_archives_are_refused(npz, other):
-    message = error_of(npz(a=TALL, other=other))
-    assert "'other' holds" in message
-    assert "A view is a 2-D array of real numbers" in message
+    assert "'other' holds" in error_of(npz(a=TALL, other=other))
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i8", "f4"])
 def test_matlab_number_types(mat5, dtype):
     matrix = (WIDE > 0).astype(dtype)
     found = read_views(mat5({"X1": matrix})).views["X1"]
@@ -222,7 +218,7 @@ def test_matlab_logical_sparse_matrices(tmp_path, kind):
 
 def test_matlab_4_is_refused(tmp_path):
     io.savemat(tmp_path / "data.mat", {"X1": WIDE}, format="4")
-    assert "no header of a MATLAB 5 to 7.3 file" in error_of(tmp_path / "data.mat")
+    assert "MATLAB" in error_of(tmp_path / "data.mat")
 
 
 def test_half_precision_in_matlab73_without_user_block(tmp_path):
@@ -264,8 +260,7 @@ INVALID_LABELS = {
 
 @pytest.mark.parametrize("labels", INVALID_LABELS.values(), ids=INVALID_LABELS)
 def test_invalid_labels_are_refused(npz, labels):
-    message = error_of(npz(view=TALL, y=labels))
-    assert "'y' is named like class labels but is not one vector" in message
+    assert "'y' is named like class labels" in error_of(npz(view=TALL, y=labels))
 
 
 def test_first_valid_vector_with_a_name_of_labels_is_used(npz):
@@ -296,8 +291,7 @@ def test_samples_become_rows_in_matlab_files_only(mat5, npz, shapes, labeled, tr
     for name, view in read_views(mat5(arrays | labels)).views.items():
         assert_same(view, arrays[name].T if transposed else arrays[name])
     if transposed:
-        message = error_of(npz(**arrays, **labels))
-        assert "If samples are columns, transpose the views." in message
+        assert "transpose" in error_of(npz(**arrays, **labels))
     else:
         assert_same(read_views(npz(**arrays, **labels)).views["view_0"], arrays["view_0"])
 
@@ -305,10 +299,10 @@ def test_samples_become_rows_in_matlab_files_only(mat5, npz, shapes, labeled, tr
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"a": TALL, "b": WIDE[:11]}, "differ in their number of samples: a 12 x 5, b 11 x 20"),
+        ({"a": TALL, "b": WIDE[:11]}, "a 12 x 5, b 11 x 20"),
         # Not transposed, though the numbers of columns are equal.
-        ({"a": WIDE, "b": WIDE[1:]}, "differ in their number of samples: a 12 x 20, b 11 x 20"),
-        ({"a": TALL, "y": LABELS[:-1]}, "11 class labels do not fit the views: a 12 x 5"),
+        ({"a": WIDE, "b": WIDE[1:]}, "a 12 x 20, b 11 x 20"),
+        ({"a": TALL, "y": LABELS[:-1]}, "11 class labels"),
     ],
 )
 def test_different_numbers_of_samples_are_refused(npz, arrays, message):
@@ -319,43 +313,37 @@ def test_different_numbers_of_samples_are_refused(npz, arrays, message):
 
 
 @pytest.mark.parametrize(
-    "arrays",
+    ("name", "mask"),
     [
-        *({n: AVAILABLE} for n in ("available", "availability", "MASK", "index", "Ind")),
-        *({n: AVAILABLE} for n in ("indicator", "presence")),
-        *({"mask": m} for m in (AVAILABLE.T, AVAILABLE.astype("f4"), AVAILABLE.astype("u1"))),
+        *((name, AVAILABLE) for name in ("available", "MASK", "index", "Ind", "presence")),
+        *(("mask", m) for m in (AVAILABLE.T, AVAILABLE.astype("f4"), AVAILABLE.astype("u1"))),
     ],
-    ids=lambda arrays: next(iter(arrays)),
 )
-def test_availability(npz, arrays):
-    data = read_views(npz(**{"a": TALL, "b": WIDE, "y": LABELS, **arrays}))
+def test_availability(npz, name, mask):
+    data = read_views(npz(**{"a": TALL, "b": WIDE, "y": LABELS, name: mask}))
     assert list(data.views) == ["a", "b"]
     np.testing.assert_array_equal(data.available, AVAILABLE)
-    assert data.available.dtype == bool
     assert_same(data.views["b"], WIDE)
 
 
-@pytest.mark.parametrize("form", [np.asarray, np.transpose, sparse.csc_array])
+@pytest.mark.parametrize("form", [np.transpose, sparse.csc_array])
 def test_availability_in_matlab(mat, form):
     mask = form(AVAILABLE.astype(float))
     found = read_views(mat({"X": [TALL, WIDE], "Y": LABELS[:, None], "index": mask})).available
     np.testing.assert_array_equal(found, AVAILABLE)
 
 
-@pytest.mark.parametrize(
-    "others",
-    [{"ind": np.arange(12.0)[None, :], "index": AVAILABLE[:, :1].astype(float)}, {"index": WIDE}],
-    ids=["vectors", "neither shape nor values fit"],
-)
-def test_matlab_variables_that_only_have_a_name_of_availability(mat5, others):
-    assert read_views(mat5({"X": [TALL, WIDE], **others})).available is None
+def test_matlab_variables_that_only_have_a_name_of_availability(mat5):
+    vectors = {"ind": np.arange(12.0)[None, :], "index": AVAILABLE[:, :1].astype(float)}
+    assert read_views(mat5({"X": [TALL, WIDE], **vectors})).available is None
+    assert read_views(mat5({"X": [TALL, WIDE], "index": WIDE})).available is None
 
 
 @pytest.mark.parametrize(
     ("views", "masks", "available"),
     [
         pytest.param({"a": TALL, "b": WIDE}, {"mask": np.ones((12, 2), bool)}, None, id="complete"),
-        pytest.param({"a": TALL, "index": WIDE[:, :2], "z": WIDE}, {}, None, id="not binary"),
+        pytest.param({"a": TALL, "index": WIDE[:, :2]}, {}, None, id="not binary"),
         pytest.param({"mask": AVAILABLE.astype(int)}, {}, None, id="only view"),
         pytest.param({"a": TALL, "index": WIDE}, {"mask": AVAILABLE}, AVAILABLE, id="beside"),
     ],
@@ -363,39 +351,20 @@ def test_matlab_variables_that_only_have_a_name_of_availability(mat5, others):
 def test_views_with_a_name_of_availability(npz, views, masks, available):
     data = read_views(npz(**views, **masks))
     assert list(data.views) == list(views)
-    for name, view in views.items():
-        assert_same(data.views[name], view)
     np.testing.assert_array_equal(data.available, available)
 
 
+@pytest.mark.parametrize("mask", [AVAILABLE[:11], WIDE > 0])
+def test_availability_of_another_shape_is_refused(npz, mask):
+    assert "'mask' is named like" in error_of(npz(a=TALL, b=WIDE, mask=mask))
+    assert "'mask' is named like" in error_of(npz(a=TALL, b=WIDE, ind=AVAILABLE, mask=AVAILABLE))
+
+
 @pytest.mark.parametrize(
-    "arrays",
-    [
-        {"mask": AVAILABLE[:11]},
-        {"mask": np.ones((1, 7))},
-        {"mask": AVAILABLE[:5].T},
-        {"mask": WIDE > 0},
-        {"index": AVAILABLE, "mask": ~AVAILABLE},
-    ],
+    "mask", [AVAILABLE + 1.0, np.where(AVAILABLE, 1.0, np.nan), AVAILABLE[:7].astype(float)]
 )
-def test_availability_of_another_shape_is_refused(npz, arrays):
-    message = error_of(npz(a=TALL, b=WIDE, **arrays))
-    assert "'mask' is named like an availability matrix" in message
-    assert "is not the only 12 x 2 (samples x views) matrix of zeros and ones" in message
-
-
-SIMILAR = {
-    "not binary": AVAILABLE + 1.0,
-    "NaN": np.where(AVAILABLE, 1.0, np.nan),
-    "too wide": AVAILABLE[:, [0, 1, 1]].astype(float),
-    "too short": AVAILABLE[:7].astype(float),
-}
-
-
-@pytest.mark.parametrize("mask", SIMILAR.values(), ids=SIMILAR)
 def test_similar_matrix_beside_a_cell_array_is_refused(mat5, mask):
-    path = mat5({"X": [TALL, WIDE], "index": mask})
-    assert "'index' is named like an availability matrix" in error_of(path)
+    assert "'index' is named like" in error_of(mat5({"X": [TALL, WIDE], "index": mask}))
 
 
 def test_zero_rows_are_missing_only_if_asked_for(mat5):
@@ -423,34 +392,19 @@ def test_all_marks_of_missing_rows_are_combined(npz):
 # Other files.
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("data.txt", "no views that can be read. Save them as a .npz file, .mat file of"),
-        ("data", "no views that can be read"),
-        ("data.csv", "into a folder"),
-        ("data.PARQUET", "into a folder"),
-        ("data.h5ad", "cannot be read as .h5ad"),
-    ],
-)
-def test_other_formats(tmp_path, name, message):
+@pytest.mark.parametrize("name", ["data.txt", "data.h5ad", "data.npz", "data.mat"])
+def test_other_formats(tmp_path, name):
     assert "no such file" in error_of(tmp_path / name)
-    (tmp_path / name).write_text("id,a\n1,2\n")
-    assert message in error_of(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", ["data.npz", "data.mat"])
-@pytest.mark.parametrize("content", [b"", b"1,2\n3,4\n", bytes(1000), bytes(range(256)) * 8])
-def test_other_content(tmp_path, name, content):
-    (tmp_path / name).write_bytes(content)
-    error_of(tmp_path / name)
+    for content in (b"", b"id,a\n1,2\n", bytes(1000)):
+        (tmp_path / name).write_bytes(content)
+        error_of(tmp_path / name)
 
 
 def test_archive_without_views(npz, tmp_path):
-    assert "no views inside, only 'y', 'note'" in error_of(npz(y=LABELS, note="text"))
+    assert "'y', 'note'" in error_of(npz(y=LABELS, note="text"))
     with zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:
         archive.writestr("readme.txt", "hello")
-    assert "no views inside" in error_of(tmp_path / "data.npz")
+    assert "no views" in error_of(tmp_path / "data.npz")
     with (tmp_path / "data.npz").open("wb") as stream:
         np.save(stream, TALL)
     assert "numpy.savez" in error_of(tmp_path / "data.npz")
@@ -473,32 +427,7 @@ def test_pickled_objects_are_never_loaded(npz, tmp_path, name):
     bomb = np.array([[Bomb(str(proof))]], dtype=object)
     message = error_of(npz(allow_pickle=True, view_1=TALL, **{name: bomb}))
     assert f"'{name}'" in message
-    assert "pickled objects are never loaded" in message
     assert not proof.exists()
-
-
-@pytest.mark.parametrize("name", ["data.npz", "data.mat"])
-def test_bare_pickles_are_never_loaded(tmp_path, name):
-    proof = tmp_path / "proof"
-    (tmp_path / name).write_bytes(pickle.dumps(Bomb(str(proof))).ljust(200))
-    error_of(tmp_path / name)
-    assert not proof.exists()
-
-
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [
-        (b"{'descr': '<f8', 'fortran_order': False, 'shape': (2147483648, 2684354)}\n", "declared"),
-        (b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2)}\n", "impossible shape"),
-        (b" " * 60000, "'a' cannot be read"),
-    ],
-    ids=["larger than the file", "negative", "long header"],
-)
-def test_hostile_headers(tmp_path, header, message):
-    with zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:
-        start = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header))
-        archive.writestr("a.npy", start + header)
-    assert message in error_of(tmp_path / "data.npz")
 
 
 def test_sparse_matrix_with_an_index_out_of_bounds(mat):

@@ -47,15 +47,6 @@ def union_of_ids(indices: "Sequence[pd.Index[Any]]") -> "pd.Index[Any]":
     return ids
 
 
-def nothing_shared_message(view: str, example: Any, other: str, other_example: Any) -> str:
-    """Message for a view that shares no sample id with any other view."""
-    return (
-        f"{view} shares no sample with another view: its ids are like {quoted(example)}, those of "
-        f"{other} like {quoted(other_example)}. Samples are aligned by index; use the same ids "
-        "in all views."
-    )
-
-
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "their type": str,
     "blanks at the ends": str.strip,
@@ -88,7 +79,9 @@ def require_shared_ids(
     if (pair := least_shared(shared, NOTHING)) is not None:
         p, q = pair
         raise ValueError(
-            nothing_shared_message(descriptions[p], examples[p], descriptions[q], examples[q])
+            f"{descriptions[p]} shares no sample with another view: its ids are like "
+            f"{quoted(examples[p])}, those of {descriptions[q]} like {quoted(examples[q])}. "
+            "Samples are aligned by index; use the same ids in all views."
         )
 
 
@@ -122,13 +115,20 @@ def _spelling_difference(a: "pd.Index[Any]", b: "pd.Index[Any]") -> str:
     """Sentence with the spelling by which most ids would match; empty if none would."""
     matches = {}
     for difference, spelled in SPELLINGS.items():
-        known = {spelled(str(sample)): sample for sample in b}
-        matches[difference] = [(x, known[key]) for x in a if (key := spelled(str(x))) in known]
+        matches[difference] = spelled_alike(a, b, spelled)
     difference, pairs = max(matches.items(), key=lambda item: len(item[1]))
     if not pairs:
         return ""
     x, y = map(quoted, pairs[0])
     return f"{len(pairs)} ids, such as {x} and {y}, differ only in {difference}: write them alike. "
+
+
+def spelled_alike(
+    a: "pd.Index[Any]", b: "pd.Index[Any]", spelled: Callable[[str], str]
+) -> list[tuple[Any, Any]]:
+    """Pairs of ids of two views that have the same spelling."""
+    known = {spelled(str(sample)): sample for sample in b}
+    return [(x, known[key]) for x in a if (key := spelled(str(x))) in known]
 
 
 def align_frames(

@@ -166,15 +166,6 @@ def _read_elem(node: Any) -> Any:
     return optional_import("anndata.io", "Files of AnnData and MuData", "mudata").read_elem(node)
 
 
-def read_table(path: Path, key: str) -> pd.DataFrame:
-    """A table of a file, such as ``obs``."""
-    with _open(path) as file:
-        table = _read_elem(file[key])
-    if not isinstance(table, pd.DataFrame):
-        raise ValueError(f"{key!r} is not a table")
-    return table
-
-
 def modality_names(path: Path) -> list[str]:
     """Names of the modalities of a MuData file, in the order that it gives."""
     with _open(path) as file:
@@ -204,6 +195,17 @@ class StoredCells:
         """Names of the samples."""
         return _index(self.path, self._key("obs"))
 
+    @property
+    def obs_columns(self) -> list[str]:
+        """Names of the variables of the samples."""
+        with _open(self.path) as file:
+            return [str(name) for name in file[self._key("obs")].attrs["column-order"]]
+
+    def obs_column(self, name: str) -> "pd.Series[Any]":
+        """A variable of the samples."""
+        with _open(self.path) as file:
+            return pd.Series(_read_elem(file[self._key("obs")][name]), self.obs_names, name=name)
+
     @cached_property
     def var_names(self) -> "pd.Index[Any]":
         """Names of the features."""
@@ -212,7 +214,9 @@ class StoredCells:
     @property
     def var(self) -> pd.DataFrame:
         """Table of the features."""
-        return read_table(self.path, self._key("var"))
+        with _open(self.path) as file:
+            table: pd.DataFrame = _read_elem(file[self._key("var")])
+        return table
 
     @property
     def X(self) -> Any:

@@ -1,8 +1,5 @@
 """Views in HDF5 files, also of AnnData and MuData objects, and in Zarr stores, read by slices."""
 
-import mmap
-import re
-import struct
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -30,16 +27,11 @@ from anchorview.views.anndata_matrices import (
     chosen_matrix,
     parse_selection,
 )
-from anchorview.views.stored_anndata import StoredCells, modality_names, read_table, view_of_dataset
+from anchorview.views.stored_anndata import StoredCells, modality_names, view_of_dataset
 from anchorview.views.stored_view import StoredView, Target, View, ViewFile
 
 ZARR_METADATA = ("zarr.json", ".zgroup", ".zattrs")
 """Files of which every Zarr store has one."""
-
-COLLECTION = re.compile(rb"GCOL\x01...(.{8})", re.DOTALL)
-"""Start of a collection of objects, and its size."""
-MIN_COLLECTION = 4096
-"""Minimum size of a collection; HDF5 refuses smaller ones."""
 
 
 def _h5py() -> Any:
@@ -48,81 +40,9 @@ def _h5py() -> Any:
 
 def _read_dataset(node: Any) -> Array:
     """Read a whole dataset; text as strings."""
-    _require_no_sequences(node.name.lstrip("/") if _is_sequence(node.dtype) else None)
-    if node.dtype.kind == "O":
-        require_sound_strings(Path(node.file.filename))
     if _h5py().check_string_dtype(node.dtype) is not None:
         return np.asarray(node.asstr()[()], dtype=str)
     return np.asarray(node[()])
-
-
-def require_no_links(file: Any) -> None:
-    """Raise if the contents of an open file are in other files, which it may name at will."""
-    h5py = _h5py()
-
-    # A visit ends with the first name that is returned; h5py does not pass on exceptions.
-    def elsewhere(name: str, item: Any) -> str | None:
-        stored = isinstance(item, h5py.Dataset) and (item.is_virtual or item.external)
-        return name if stored or isinstance(item, h5py.ExternalLink) else None
-
-    name = file.visititems_links(elsewhere) or file.visititems(elsewhere)
-    if name is not None:
-        raise DataFileError(
-            f"{name!r} is in another file, and other files are not read. Copy the data into this "
-            "file."
-        )
-
-
-def require_sound_strings(path: Path) -> None:
-    """Raise if strings of variable length are damaged in a way that HDF5 would read forever.
-
-    HDF5 stores them in collections of objects with headers of 16 bytes: number, count, padding and
-    length. It walks through a collection, and does not leave a free object (0) of length zero.
-    """
-    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for collection in re.finditer(COLLECTION, data):
-            (size,) = struct.unpack("<Q", collection[1])
-            position, end = collection.end(), collection.start() + size
-            while size >= MIN_COLLECTION and position + 16 <= end <= len(data):
-                number, _, _, length = struct.unpack_from("<HHIQ", data, position)
-                if number == length == 0:
-                    raise DataFileError(
-                        "strings in the HDF5 file are damaged: an object has the length zero. Copy "
-                        "or export it again."
-                    )
-                position += 16 + length + -length % 8 if number else length
-
-
-def _is_sequence(dtype: "np.dtype[Any]") -> bool:
-    """Whether values are sequences of variable length, but neither strings nor references."""
-    h5py = _h5py()
-    text, reference = h5py.check_string_dtype(dtype), h5py.check_ref_dtype(dtype)
-    return dtype.kind == "O" and text is None and reference is None
-
-
-def _require_no_sequences(name: str | None) -> None:
-    # A damaged type of a string is such a type, and HDF5 ends the process when it reads one.
-    if name is not None:
-        raise DataFileError(
-            f"{name!r} has sequences of variable length, which are not read. Store arrays; if it "
-            "has none, the file is damaged: export it again."
-        )
-
-
-def require_readable(path: Path) -> None:
-    """Raise if a file that another package is going to read cannot be read safely."""
-    h5py = _h5py()
-
-    def with_sequences(name: str, node: Any) -> str | None:
-        types = [node.attrs.get_id(attribute).dtype for attribute in node.attrs]
-        if isinstance(node, h5py.Dataset) and node.shape is not None:
-            types.append(node.dtype)
-        return name if any(map(_is_sequence, types)) else None
-
-    require_sound_strings(path)
-    with h5py.File(path, "r") as file:
-        require_no_links(file)
-        _require_no_sequences(with_sequences("/", file) or file.visititems(with_sequences))
 
 
 def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
@@ -131,7 +51,6 @@ def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
     names: list[str] = []
     arrays: Variables = {}
     with h5py.File(path, "r") as file:
-        require_no_links(file)
         file.visit(names.append)
         for name in names:
             node = file[name]
@@ -189,15 +108,14 @@ def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
     """Open the modalities of a MuData file, or matrices of an AnnData file; by default ``X``."""
     for package in ("h5py", "anndata"):
         optional_import(package, "Files of AnnData and MuData", "mudata")
-    require_readable(path)
-    obs = read_table(path, "/obs")
-    ids = obs.index.astype(str)
+    whole = StoredCells(path)
+    ids = whole.obs_names
     views: dict[str, View] = {}
     features: dict[str, FeatureNames] = {}
     try:
         choices = {} if options.views is None else parse_selection(options.views)
         if path.suffix.lower() == ".h5ad":
-            kind, cells = "View", dict.fromkeys(choices or ["view_0"], StoredCells(path))
+            kind, cells = "View", dict.fromkeys(choices or ["view_0"], whole)
         else:
             kind = "Modality"
             cells = {name: StoredCells(path, f"/mod/{name}") for name in modality_names(path)}
@@ -218,9 +136,8 @@ def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
     except ValueError as error:
         raise DataFileError(str(error)) from error
     target: Target = None
-    names = (name for name in obs.columns if isinstance(name, str))
-    for name in by_precedence(names, options.labels)[:1]:
-        target = labels_by_id(obs[name], obs.index, f"the column {name!r} of obs")
+    for name in by_precedence(whole.obs_columns, options.labels)[:1]:
+        target = labels_by_id(whole.obs_column(name), ids, f"the column {name!r} of obs")
     incomplete = None if available.all() else available
     return ViewFile(views, target, path, ids, incomplete, features, options.views)
 

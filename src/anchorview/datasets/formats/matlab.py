@@ -31,7 +31,6 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
     views_among,
 )
-from anchorview.datasets.formats.array_stores import require_no_links, require_sound_strings
 from anchorview.views.stored_anndata import view_of_dataset
 from anchorview.views.stored_view import ViewFile
 
@@ -189,7 +188,6 @@ def open_matlab73(path: Path, options: ReadOptions) -> ViewFile:
     h5py = _h5py()
     variables: Variables = {}
     with h5py.File(path, "r") as file:
-        require_no_links(file)
         # "#refs#" and "#subsystem#" are MATLAB's storage, not variables.
         for name in (name for name in file if not name.startswith("#")):
             is_label = is_label_name(name, options.labels)
@@ -207,7 +205,7 @@ def _node_value(node: Any, convert: Callable[[Any], object]) -> object:
     if isinstance(node, _h5py().Group):
         return _sparse(node) if "MATLAB_sparse" in node.attrs else None
     # An empty array is stored as its shape, and text as character codes: neither is a matrix.
-    if "MATLAB_empty" in node.attrs or _matlab_class(node) == b"char":
+    if "MATLAB_empty" in node.attrs or node.attrs.get("MATLAB_class") in (b"char", "char"):
         return None
     # MATLAB stores complex numbers as pairs with the names real and imag.
     if node.dtype.kind == "c" or node.dtype.names == ("real", "imag"):
@@ -215,19 +213,6 @@ def _node_value(node: Any, convert: Callable[[Any], object]) -> object:
     if node.dtype.kind not in "biuf":
         return None
     return convert(node) if node.ndim < 3 else other_array(node.shape[::-1], str(node.dtype))
-
-
-def _matlab_class(node: Any) -> object:
-    if "MATLAB_class" not in node.attrs:
-        return None
-    # Other programs than MATLAB may write strings of variable length.
-    dtype = node.attrs.get_id("MATLAB_class").dtype
-    if dtype.kind == "O" and _h5py().check_string_dtype(dtype) is None:
-        return None
-    if dtype.kind == "O":
-        require_sound_strings(Path(node.file.filename))
-    kind = node.attrs["MATLAB_class"]
-    return kind.encode() if isinstance(kind, str) else kind
 
 
 def _in_memory(node: Any) -> object:

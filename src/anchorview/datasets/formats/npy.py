@@ -10,7 +10,6 @@ import warnings
 import zipfile
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -193,36 +192,23 @@ def _address(array: Array) -> int:
 
 def read_npz(path: Path, options: ReadOptions) -> ViewFile:
     """Read all matrices of an archive as views."""
-    with path.open("rb") as stream:
-        # Otherwise the error about a single array or a pickle with this suffix would be less clear.
-        if stream.read(2) != b"PK":
-            raise DataFileError("not an .npz archive. Save the views with numpy.savez.")
+    if not zipfile.is_zipfile(path):
+        raise DataFileError("not an .npz archive. Save the views with numpy.savez.")
     arrays: Variables = {}
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            if info.filename.endswith(".npy"):
-                name = info.filename.removesuffix(".npy")
-                arrays[name] = _read_member(archive, info, name)
+    with np.load(path, allow_pickle=False) as archive:
+        require_free_memory(sum(m.file_size for m in archive.zip.infolist()), "reading the arrays")
+        for name in archive.files:
+            try:
+                array = archive[name]
+            except ValueError as error:
+                raise DataFileError(
+                    f"array {name!r} cannot be read ({one_line(error)}). Save it again as a plain "
+                    "numeric array; pickled objects are never loaded."
+                ) from error
+            # Members that are not arrays are bytes.
+            if isinstance(array, np.ndarray):
+                arrays[name] = array
     return views_among(arrays, path, options.labels)
-
-
-def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Array:
-    try:
-        with archive.open(info) as stream:
-            shape, _, dtype, start = read_npy_header(stream)
-        needed, stored = prod(shape) * dtype.itemsize, info.file_size - start
-        if needed > stored:
-            raise ValueError(f"{needed} bytes declared, but {stored} stored")
-        require_free_memory(needed, f"the array {name!r}")
-        with archive.open(info) as stream:
-            return np.lib.format.read_array(stream, allow_pickle=False)
-    except DataFileError:
-        raise
-    except ValueError as error:
-        raise DataFileError(
-            f"array {name!r} cannot be read ({one_line(error)}). Save it again as a plain numeric "
-            "array; pickled objects are never loaded."
-        ) from error
 
 
 def open_npy_folder(folder: Path, options: ReadOptions) -> ViewFile:

@@ -1,7 +1,7 @@
 """Parquet tables, read whole or by row groups. Needs pyarrow."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -16,8 +16,8 @@ from anchorview.datasets.formats.table_checks import require_content, rows_in_bl
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import TableView, column_names
 
-EXAMINED_BYTES = 2**20
-"""Size of the first rows, from which the types of the columns follow."""
+EXAMINED_ROWS = 1000
+"""Rows from which the types of columns follow that the schema does not tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,10 @@ def _open(path: Path) -> Any:
 def parquet_features(path: Path, options: ReadOptions) -> list[str]:
     """Names of the columns that are neither ids nor the index of a stored DataFrame."""
     schema = _open(path).schema_arrow
-    left_out = _places_of_ids(schema, options)[1]
+    return _features(schema, _places_of_ids(schema, options)[1])
+
+
+def _features(schema: Any, left_out: Container[str]) -> list[str]:
     return [name for name in schema.names if name not in left_out]
 
 
@@ -93,17 +96,14 @@ def parquet_view(path: Path, options: ReadOptions, name: str) -> ParquetView:
     with data_file_errors(path):
         file = _open(path)
         metadata = file.metadata
-        id_source, _ = _places_of_ids(file.schema_arrow, options)
-        features = parquet_features(path, options)
+        id_source, left_out = _places_of_ids(file.schema_arrow, options)
+        features = _features(file.schema_arrow, left_out)
         dropped = options.named("drop", name, features)
         features = [feature for feature in features if feature not in dropped]
         categories = options.named("categorical", name, features)
         require_content(metadata.num_rows, len(features))
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
-        n_rows = max(1, EXAMINED_BYTES // (8 * len(features)))
-        group = sizes.index(max(sizes))
-        batch = next(file.iter_batches(n_rows, row_groups=[group], columns=features))
-        view = table_view(_frame(batch), path, categories)
+        view = table_view(_typed_frame(file, features), path, categories)
         return ParquetView(
             path,
             (metadata.num_rows, len(features)),
@@ -155,6 +155,14 @@ def _places_of_ids(schema: Any, options: ReadOptions) -> tuple[str | range | Non
     elif options.has_ids:
         ids = schema.names[options.id_position(schema.names)]
     return ids, tuple(name for name in {index, ids} if isinstance(name, str))
+
+
+def _typed_frame(file: Any, columns: list[str]) -> pd.DataFrame:
+    """Frame with the types of some columns, and with rows only if there are Python objects."""
+    frame = _frame(file.schema_arrow.empty_table().select(columns))
+    if any(map(pd.api.types.is_object_dtype, frame.dtypes)):
+        frame = _frame(next(file.iter_batches(EXAMINED_ROWS, columns=columns)))
+    return frame
 
 
 def _common_type(file: Any, view: TableView) -> "np.dtype[Any]":

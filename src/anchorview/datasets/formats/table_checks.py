@@ -10,7 +10,7 @@ import pandas as pd
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import ReadOptions
-from anchorview.views.alignment import nothing_shared_message, union_of_ids
+from anchorview.views.alignment import require_shared_ids, spelled_alike, union_of_ids
 from anchorview.views.table_columns import TableView
 
 NO_IDS = "pass id_column=False to match rows by position"
@@ -66,9 +66,8 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
 def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "pd.Index[Any]":
     """Ids of the samples of all tables, which are given by their file names.
 
-    Raises if a table shares no sample with another one.
-
-    Ids that differ only in blanks, or as 1 and 1.0 do, are refused too: they mean one sample.
+    Raises if a table shares no sample with any other, or if ids differ only in blanks, or as 1 and
+    1.0 do: they mean one sample.
     """
     if not options.has_ids:
         if len({len(of_file) for of_file in ids.values()}) > 1:
@@ -78,23 +77,18 @@ def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "
                 "ids, or the missing rows."
             )
         return next(iter(ids.values()))
-    alone = dict.fromkeys(ids if len(ids) > 1 else ())
     for (file, own), (other, others) in combinations(ids.items(), 2):
-        if not own.equals(others):
-            spellings = {_spelling(sample): sample for sample in others[~others.isin(own)]}
-            for sample in own[~own.isin(others)]:
-                if (alike := spellings.get(_spelling(sample))) is not None:
-                    raise DataFileError(
-                        f"the sample id {sample!r} in {file} is {alike!r} in {other}: the ids "
-                        "differ only by blanks or '.0'. Write them the same in all tables."
-                    )
-        if own.isin(others).any():
-            alone.pop(file, None)
-            alone.pop(other, None)
-    for file in alone:
-        other = next(name for name in ids if name != file)
-        message = nothing_shared_message(file, ids[file][0], other, ids[other][0])
-        raise DataFileError(f"{message} If the tables have no ids, {NO_IDS}.")
+        alone, elsewhere = own[~own.isin(others)], others[~others.isin(own)]
+        for sample, alike in spelled_alike(alone, elsewhere, _spelling)[:1]:
+            raise DataFileError(
+                f"the sample id {sample!r} in {file} is {alike!r} in {other}: the ids differ only "
+                "by blanks or '.0'. Write them the same in all tables."
+            )
+    shared = np.array([[int(a.isin(b).sum()) for b in ids.values()] for a in ids.values()])
+    try:
+        require_shared_ids(shared, list(ids), [own[0] for own in ids.values()])
+    except ValueError as error:
+        raise DataFileError(f"{error} If the tables have no ids, {NO_IDS}.") from None
     return union_of_ids(list(ids.values()))
 
 
