@@ -209,7 +209,7 @@ def column_kind(column: "pd.Series[Any]") -> str:
 def require_exact(column: "pd.Series[Any]") -> None:
     """Raise if integers are so large that different ones become the same floating-point number."""
     known = column.dropna()
-    if pd.api.types.infer_dtype(known) != "integer":
+    if known.empty or pd.api.types.infer_dtype(known) != "integer":
         return
     largest = max(int(known.max()), -int(known.min()))
     if largest > EXACT and known.astype(np.float64).nunique() < known.nunique():
