@@ -162,6 +162,8 @@ def _cluster(
     with quiet, printing.progress("reading", shown=not chosen.verbose), _connection(scheduler):
         import numpy as np
 
+        from anchorview.estimators.base import save_results_of
+
         estimator, data = chosen.estimator(), load()
         views: Any = data.file
         if scheduler is not None:
@@ -171,7 +173,7 @@ def _cluster(
         # The embedding of data in memory is written after the fit.
         out = {"out": paths.results_folder} if paths.results_folder and data.on_disk else {}
         start = perf_counter()
-        model = estimator.fit(views, **data.by_sample, **out)
+        model = estimator.fit(views, batch=data.batch, **out)
         seconds = perf_counter() - start
         labels: Any = None
         written_labels: Any = None
@@ -189,7 +191,8 @@ def _cluster(
     writers: dict[str, Callable[[Path], object]] = {
         "--out": lambda path: write_labels(path, written_labels, confidence, data.ids),
         "--save": lambda path: model.save(path),
-        "--results": lambda path: _write_results(path, model, data),
+        # A fit of data on disk has written them.
+        "--results": lambda path: None if data.on_disk else save_results_of(model, path),
         "--report": lambda path: data.write_report(path, model, **details),
     }
     with printing.progress("writing"):
@@ -207,14 +210,6 @@ def _cluster(
     printing.show(record, chain(*lines), paths.labels_file)
     if errors:
         raise ExceptionGroup("Some outputs failed", errors)
-
-
-def _write_results(folder: Path, model: Any, data: LoadedData) -> None:
-    """Write the results of a fit in memory; a fit of data on disk has written them."""
-    from anchorview.estimators.base import save_results_of
-
-    if not data.on_disk:
-        save_results_of(model, folder)
 
 
 def _connection(scheduler: str | None) -> AbstractContextManager[object]:
@@ -268,7 +263,7 @@ def predict(
                 "clusters only. Leave one out."
             )
         loaded = reading.load_for(fitted, data, batch)
-        new = {"X": loaded.file, **loaded.by_sample}
+        new = {"X": loaded.file, "batch": loaded.batch}
         confidence = None
         if level is not None:
             labels = fitted.predict(**new, level=level)

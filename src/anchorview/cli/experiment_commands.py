@@ -3,7 +3,7 @@
 # Imported by ``--help``: light modules only.
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -145,7 +145,7 @@ def run_suite(
     require_separate({"--out": out}, paths)
     try:
         with progress_bar(shown=watched()):
-            how: dict[str, Any] = {"n_jobs": jobs, "retry": retry, "listen": _ProgressReport()}
+            how: dict[str, Any] = {"n_jobs": jobs, "retry": retry, "listen": _progress_report()}
             results = run_plan(plan, sets, out, command=command_line(), **how)
     except KeyboardInterrupt as stop:
         stop.args = ("finished jobs are kept; the same command resumes the run",)
@@ -185,47 +185,42 @@ def list_suites(folder: Path | None = FOLDER) -> None:
     from anchorview.experiments.data_sets import data_sets
     from anchorview.experiments.plan import SUITES
 
-    in_folder, problem = [], ""
+    sets, problem = {each.name: each for each in data_sets(None, None)}, []
     try:
-        in_folder = [] if folder is None else data_sets(folder, None)
+        sets |= {} if folder is None else {each.name: each for each in data_sets(folder, None)}
     except ValueError as error:
         # Without data sets, the instructions below are needed most.
-        problem = str(error)
-    names = {each.name for each in in_folder}
-    sets = [each for each in data_sets(None, None) if each.name not in names] + in_folder
+        problem = [str(error)]
     rows: list[tuple[object, ...]] = [
         (s.name, s.n_samples, s.n_clusters, len(s.n_features_per_view), s.published_as or "")
-        for s in sets
+        for s in sets.values()
     ]
-    published = {each.published_as for each in sets}
+    published = {each.published_as for each in sets.values()}
     absent = [each for each in PAPER_SETS if each.name not in published]
     rows += [(f"{each.name} (not here)", *each.shape, each.name) for each in absent]
     print_lines(f"Suites: {', '.join(SUITES)}, all")
     print_lines(table(rows, "Data set", "Samples", "Classes", "Views", "In the paper"))
-    print_lines(*filter(None, [problem, OBTAIN]))
+    print_lines(*problem, OBTAIN)
 
 
-class _ProgressReport:
+def _progress_report() -> "Callable[[int, int, Sequence[tuple[Job, float]]], None]":
     """Reports progress: on a terminal as a bar, otherwise as a line per tenth of the jobs."""
+    start, done_by_tenth = perf_counter(), dict[int, int]()
 
-    def __init__(self) -> None:
-        self.start = perf_counter()
-        self.n_before: int | None = None
-        self.tenths: set[int] = set()
-
-    def __call__(self, done: int, total: int, running: "Sequence[tuple[Job, float]]") -> None:
-        if self.n_before is None:
-            self.n_before = done
-        line = f"{done} of {total} jobs done"
-        if self.n_before < done < total:
-            per_job = (perf_counter() - self.start) / (done - self.n_before)
+    def report(done: int, total: int, running: "Sequence[tuple[Job, float]]") -> None:
+        line, tenth = f"{done} of {total} jobs done", 10 * done // max(total, 1)
+        before = next(iter(done_by_tenth.values()), done)
+        if before < done < total:
+            per_job = (perf_counter() - start) / (done - before)
             line += f", about {per_job * (total - done) / 60:.1f} min to go"
         if watched():
             jobs = [f"{job.data} {job.method} {seconds:.0f} s" for job, seconds in running]
             report_progress(f"Jobs ({printable('; '.join([line, *jobs]))})", done, total)
-        elif (tenth := 10 * done // max(total, 1)) not in self.tenths:
-            self.tenths.add(tenth)
+        elif tenth not in done_by_tenth:
             print(line, file=sys.stderr, flush=True)
+        done_by_tenth.setdefault(tenth, done)
+
+    return report
 
 
 def _print_results(frame: "pd.DataFrame", out: Path) -> None:
@@ -243,5 +238,5 @@ def _print_results(frame: "pd.DataFrame", out: Path) -> None:
     if len(missed):
         print_lines("--retry reruns the jobs without a result, for example with other limits")
     print_lines(f"Tables, figures and results are in {printable(out)}")
-    if (out / "report.html").exists():
-        print_lines(f"Report written to {printable(out / 'report.html')}")
+    if (report := out / "report.html").exists():
+        print_lines(f"Report written to {printable(report)}")

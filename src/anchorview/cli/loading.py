@@ -29,27 +29,18 @@ class LoadedData:
     """Arguments of the report with what is known about the samples."""
 
     @property
-    def by_sample(self) -> dict[str, Any]:
-        """Arguments of `fit` and `predict` with one value per sample."""
-        return {} if self.batch is None else {"batch": self.batch}
-
-    @property
     def on_disk(self) -> bool:
         """Whether the views are on disk."""
         from anchorview.views.stored_view import StoredView
 
         return any(isinstance(view, StoredView) for view in self.file.views.values())
 
-    def in_memory(self) -> "MultiViewData":
-        """Views in memory, with batches."""
-        from anchorview.views.container import MultiViewData
-
-        return MultiViewData(self.file, batch=self.batch)
-
     @property
     def views(self) -> "MultiViewData | ViewFile":
-        """Views that can be explained."""
-        return self.file if self.on_disk else self.in_memory()
+        """Views on disk, or in memory with batches."""
+        from anchorview.views.container import MultiViewData
+
+        return self.file if self.on_disk else MultiViewData(self.file, batch=self.batch)
 
     @property
     def ids(self) -> "pd.Index[Any] | None":
@@ -76,7 +67,7 @@ class LoadedData:
 
         report_progress("drawing", 0, 1)
         # Views that are too large for memory are not drawn.
-        views = None if self.on_disk else self.in_memory()
+        views = None if self.on_disk else self.views
         details |= {"target": self.file.target, "sample_ids": self.ids, **self.shown}
         write_fit_report(path, model, views, name=self.file.path.name, **details)
 
@@ -213,7 +204,7 @@ class MetadataOptions:
         """Data with what the report shows of their samples."""
         if self.metadata is None:
             return data
-        table = self._table(self.metadata, data)
+        table = _rows_by_sample(self.metadata, data, data.ids, self.metadata.stem)
         shown: dict[str, Any] = {}
         for name, column in {"texts": self.texts, "thumbnails": self.thumbnails}.items():
             if column is not None and column not in table:
@@ -230,24 +221,6 @@ class MetadataOptions:
         shown |= {"metadata": variables} if variables.shape[1] else {}
         return replace(data, shown=shown)
 
-    def _table(self, path: Path, data: LoadedData) -> "pd.DataFrame":
-        from anchorview._utils.errors import DataFileError
-        from anchorview.datasets.file_contents import ReadOptions
-        from anchorview.datasets.formats.table_folder import read_table
-
-        ids = data.ids
-        table = read_table(path, ReadOptions(id_column=ids is not None), path.stem)
-        if ids is None:
-            _require_rows(table, path, data)
-            return table
-        table.index = _ids_like(table.index, ids)
-        if not table.index.isin(ids).any():
-            raise DataFileError(
-                f"{path}: the first column has none of the sample ids of the data, but "
-                f"{table.index[0]!r}, for example; the data have {ids[0]!r}."
-            )
-        return table
-
 
 def load_model(path: Path) -> Any:
     """Load a saved model that can label samples."""
@@ -259,40 +232,53 @@ def load_model(path: Path) -> Any:
     return model
 
 
-def _require_rows(table: "pd.DataFrame", path: Path, data: LoadedData) -> None:
-    from anchorview._utils.errors import DataFileError
+def _rows_by_sample(
+    path: Path, data: LoadedData, ids: "pd.Index[Any] | None", name: str | None = None
+) -> "pd.DataFrame":
+    """Rows of a table by the ids in its first column or, without ids, in the order of the samples.
 
-    if len(table) != len(data):
-        raise DataFileError(
-            f"{path} has {len(table)} rows, but there are {len(data)} samples. Give a row per "
-            "sample, in the same order."
-        )
-
-
-def _read_batch(path: Path, data: LoadedData) -> Any:
-    """Batches in a file: a column of them in the order of the samples, or after one of ids."""
+    Without a name, values are read as text.
+    """
     import pandas as pd
 
     from anchorview._utils.errors import DataFileError
     from anchorview.datasets.file_contents import ReadOptions
     from anchorview.datasets.formats.table_folder import read_table
 
-    table, ids = read_table(path, ReadOptions(id_column=False)), data.ids
-    if table.shape[1] == 1:
-        _require_rows(table, path, data)
-        return table.iloc[:, 0].to_numpy()
-    if table.shape[1] != 2 or ids is None:
+    table = read_table(path, ReadOptions(id_column=ids is not None), name)
+    if ids is None:
+        if len(table) != len(data):
+            raise DataFileError(
+                f"{path} has {len(table)} rows, but there are {len(data)} samples. Give a row per "
+                "sample, in the same order."
+            )
+        return table
+    # Ids that are numbers in the data are numbers here too.
+    if pd.api.types.is_integer_dtype(ids.dtype):
+        keys: Any = table.index
+        table.index = pd.to_numeric(keys, errors="coerce")
+    if not table.index.isin(ids).any():
+        raise DataFileError(
+            f"{path}: the first column has none of the sample ids of the data, but "
+            f"{table.index[0]!r}, for example; the data have {ids[0]!r}."
+        )
+    return table
+
+
+def _read_batch(path: Path, data: LoadedData) -> Any:
+    """Batches in a file: a column of them in the order of the samples, or after one of ids."""
+    from anchorview._utils.errors import DataFileError
+    from anchorview.datasets.file_contents import ReadOptions
+    from anchorview.datasets.formats.table_folder import read_table
+
+    alone = read_table(path, ReadOptions(id_column=False)).shape[1] == 1
+    ids = None if alone else data.ids
+    table = _rows_by_sample(path, data, ids)
+    if table.shape[1] != 1:
         known = "no sample ids" if ids is None else "sample ids"
         raise DataFileError(
-            f"{path} has {table.shape[1]} columns, and the data have {known}. Give a header and "
-            "one column with the batches in the order of the samples, or sample ids and batches."
+            f"{path} has {table.shape[1]} columns with batches, and the data have {known}. Give a "
+            "header and one column with the batches in the order of the samples, or sample ids and "
+            "batches."
         )
-    return pd.Series(table.iloc[:, 1].to_numpy(), index=_ids_like(table.iloc[:, 0], ids))
-
-
-def _ids_like(keys: Any, ids: "pd.Index[Any]") -> "pd.Index[Any]":
-    """Ids of a table; those that are numbers in the data are numbers here too."""
-    import pandas as pd
-
-    numbers = pd.api.types.is_integer_dtype(ids.dtype)
-    return pd.Index(pd.to_numeric(keys, errors="coerce") if numbers else keys.astype(str))
+    return table.iloc[:, 0].to_numpy() if ids is None else table.iloc[:, 0]

@@ -55,7 +55,7 @@ def data_lines(record: Record) -> Iterator[str]:
     views, n_samples = record["views"], record["n_samples"]
     rows = [tuple(view.values()) for view in views]
     yield table(rows, "View", "Features", "Type", "Samples")
-    count = "1 view" if len(views) == 1 else f"{len(views)} views"
+    count = _count(len(views), "view")
     yield f"{n_samples} samples, {record['n_features']} features in {count}"
     missing = 1 - sum(view["n_samples"] for view in views) / (n_samples * len(views))
     if missing:
@@ -69,12 +69,10 @@ def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, A
 
     They may be on the workers of a cluster, or in a file that the fit wrote.
     """
-    # The parameter of AutoDALMC may be None or several numbers.
-    n_clusters = int(getattr(model, "n_clusters_", model.n_clusters))
-    names = getattr(model, "cluster_names_", None)
+    names, n_clusters = model.cluster_names_, model.n_clusters_
     record = {
         "method": type(model).__name__,
-        "n_samples": getattr(model, "n_samples_fit_", len(model.labels_)),
+        "n_samples": model.n_samples_fit_,
         "n_clusters": n_clusters,
         "cluster_sizes": None if labels is None else _sizes(labels, n_clusters),
         **({} if names is None else {"cluster_names": list(names)}),
@@ -132,12 +130,11 @@ def model_lines(model: Any, record: Record) -> Iterator[str]:
         columns["Agreement"] = "{agreement:.3f}"
     rows = [(view["name"], *(cell.format(**view) for cell in columns.values())) for view in views]
     yield table(rows, "View", *columns)
-    how = f"{record['n_iter']} iterations"
     if is_auto:
         agreement = model.candidates_["agreement_with_result"].dropna()
-        count = "1 candidate" if len(agreement) == 1 else f"{len(agreement)} candidates"
-        how = f"{count}, mean agreement with the result {agreement.mean():.2f}"
-    elif hasattr(model, "max_iter"):
+        how = f"{_count(len(agreement), 'candidate')}, mean agreement with the result "
+        how += f"{agreement.mean():.2f}"
+    else:
         how = f"{record['n_iter']} of at most {model.max_iter} iterations"
     time = f", {record['seconds']:.2f} s" if "seconds" in record else ""
     clusters = f"{record['n_samples']} samples in {record['n_clusters']} clusters"
@@ -146,7 +143,7 @@ def model_lines(model: Any, record: Record) -> Iterator[str]:
         if model.curve_ is not None:
             yield from level_lines(model)
         yield from doubtful_lines(model, record)
-        names = getattr(model, "cluster_names_", None) or range(record["n_clusters"])
+        names = model.cluster_names_ or range(record["n_clusters"])
         yield from map(printable, structure_sentences(model, names))
         yield from map(printable, view_sentences(model))
     yield from batch_sentences(model)
@@ -247,6 +244,10 @@ def _evidence(level: "pd.Series[float]") -> str:
         f"support {level['support']:.2f} (agreement {level['agreement']:.2f}, by chance "
         f"{level['chance']:.2f})"
     )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"1 {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _n_doubtful(model: Any, confidence: "NDArray[Any] | None") -> int | None:

@@ -16,17 +16,8 @@ from typing import Any
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.table import Table
-from rich.text import Text
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column, Table
 
 from anchorview._utils.errors import ClusterLostError
 from anchorview._utils.progress import listen_to_progress
@@ -112,20 +103,16 @@ def stdout_errors() -> Iterator[None]:
         raise typer.Exit(BAD_INPUT) from None
 
 
-class _Note(ProgressColumn):
-    """Note of a task in one line, cut at the width of the terminal."""
-
-    def render(self, task: Task) -> Text:
-        return Text(task.fields["note"], overflow="ellipsis", no_wrap=True)
-
-
 @contextmanager
 def progress_bar(*, shown: bool) -> Iterator[None]:
     """Show the progress of the current stage on stderr.
 
     A stage may be followed by a note in parentheses, which changes as the stage proceeds.
     """
-    columns = TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn(), _Note()
+    # The note is cut at the width of the terminal.
+    one_line = Column(no_wrap=True)
+    note = TextColumn("{task.fields[note]}", markup=False, table_column=one_line)
+    columns = TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn(), note
     # Before rich 14.3, a bar that is not shown ends with an empty line.
     stderr = Console(stderr=True, quiet=not shown)
     with Progress(*columns, console=stderr, transient=True, disable=not shown) as progress:
