@@ -654,6 +654,11 @@ class WordTfidf(ViewTransformer):
         """The words, sorted."""
         return np.array(list(self.frequencies_), dtype=object)
 
+    @property
+    def description(self) -> str:
+        """How many words there are."""
+        return f"{len(self.words_)} words"
+
     def get_feature_names_out(self, input_features: object = None) -> Array:
         """The words.
 

@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 
 from anchorview import DALMC, load, open_views
+from anchorview.inspection import cluster_markers
 from anchorview.preprocessing import WordTfidf
 from anchorview.sources import disk_source
 
@@ -86,3 +87,16 @@ def test_columns_of_names_are_no_texts():
     names = pd.Series([f"n{i}" for i in range(N)], frame.index)
     with pytest.raises(ValueError, match=r"'text'\).*90 different"):
         DALMC(K).fit({"numbers": frame, "text": names})
+
+
+def test_markers_are_words():
+    frame, texts, y = planted()
+    views = {"numbers": frame, "text": texts}
+    model = DALMC(K, random_state=0, preprocess={"text": "words"}).fit(views)
+    assert "9 words" in repr(model)
+    markers = cluster_markers(model, views, n_features=3)
+    of_texts = markers[markers["view"] == "text"]
+    for cluster, rows in of_texts.groupby("cluster"):
+        label = y[np.flatnonzero(model.labels_ == cluster)[0]]
+        assert set(rows["feature"]) <= set(WORDS[label])
+    assert model.summary(views)["features"].str.contains("apple|engine|queen|road|plum").all()

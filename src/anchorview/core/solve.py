@@ -36,6 +36,10 @@ ViewImportance = Mapping[str, float] | None
 """Importance of views by name, 1 for those that are not named; None if all count the same."""
 
 
+LARGEST_IMPORTANCE = 1e9
+"""With larger differences, rounding hides all other views."""
+
+
 def importance_of_views(given: ViewImportance, names: Sequence[str]) -> Array:
     """Importance of each view, relative to the mean over the views.
 
@@ -52,9 +56,10 @@ def importance_of_views(given: ViewImportance, names: Sequence[str]) -> Array:
             raise ValueError(
                 f"view_importance of {quoted(name)} is 0: leave the view out of the data instead."
             )
-        if not (number and 0 < value < np.inf):
+        if not (number and 1 / LARGEST_IMPORTANCE <= value <= LARGEST_IMPORTANCE):
             raise ValueError(
-                f"view_importance of {quoted(name)} is {value!r}, but must be a positive number."
+                f"view_importance of {quoted(name)} is {value!r}, but must be a positive number from "
+                f"{1 / LARGEST_IMPORTANCE:g} to {LARGEST_IMPORTANCE:g}."
             )
     return relative(np.array([float(values.get(name, 1)) for name in names]))
 

@@ -17,6 +17,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.utils import check_random_state, check_scalar, deprecated, estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -40,12 +41,16 @@ from anchorview.estimators.representation import result_html, result_lines, tabl
 from anchorview.sources.open_source import open_source
 from anchorview.sources.part_source import require_fittable
 from anchorview.sources.results_folder import RESULTS, save_results
+from anchorview.views.alignment import matched_by_id
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.fitted_columns import NUMBERS
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import Join, selection_like_fit, selection_of
 from anchorview.views.row_source import RowSource
+
+SILHOUETTES = 2000
+"""Maximum number of samples that `score` compares with each other."""
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator):
@@ -477,6 +482,39 @@ class EmbeddingClusterer(
     @abstractmethod
     def _certain_labels(self, threshold: float | None) -> Any:
         """Clusters of the samples of `fit`, -1 for those in doubt."""
+
+    @available_if(embeds_new_samples)
+    def score(self, X: ViewsLike, y: Any = None) -> float:
+        """Score that model selection maximizes, such as ``GridSearchCV``; at most 1.
+
+        With classes `y`, the adjusted Rand index of `predict`. Without, the mean silhouette
+        coefficient of the predicted clusters in the embedding that `transform` returns, of at most
+        2,000 samples; -1 if all are in one cluster. It compares parameters of one estimator, not
+        different embeddings.
+
+        Parameters
+        ----------
+        X : views of samples, in any form that `fit` takes
+            ``GridSearchCV`` cannot split dicts and lists of views: give it ``MultiViewData``.
+        y : array-like (n,), default=None
+            Known classes; a Series is aligned by sample id.
+
+        Returns
+        -------
+        score : float
+        """
+        labels: Any = self.predict(X)
+        if y is not None:
+            has_ids = isinstance(labels, pd.Series) and isinstance(y, pd.Series)
+            if has_ids and matched_by_id(y.index, labels.index):
+                y = y.reindex(labels.index)
+            return float(adjusted_rand_score(np.asarray(y), np.asarray(labels)))
+        codes, rows = np.asarray(labels), np.asarray(self.transform(X))
+        if len(codes) > SILHOUETTES:
+            drawn = np.random.default_rng(0).choice(len(codes), SILHOUETTES, replace=False)
+            codes, rows = codes[drawn], rows[drawn]
+        n_found = len(np.unique(codes))
+        return float(silhouette_score(rows, codes)) if 1 < n_found < len(codes) else -1.0
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.

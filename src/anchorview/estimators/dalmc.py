@@ -390,6 +390,7 @@ class DALMC(EmbeddingClusterer):
         ----------
         X : views of new samples, in any form that `fit` takes
             All chunks have the same views, and the first at least `n_clusters` samples.
+            Transformers in `preprocess`, and encoders of tables, must not learn from the samples.
         y : ignored
             Not used, present for API consistency by convention.
         batch, covariates : None
@@ -408,6 +409,8 @@ class DALMC(EmbeddingClusterer):
             )
         sums = getattr(self, "_running_sums", None)
         data = (self._open(X) if sums is None else self._open_new(X)).read()
+        if sums is None and self._prepared is not None:
+            self._prepared.require_nothing_learned(self.view_names_in_)
         if not (batch is covariates is data.design is None):
             raise ValueError(
                 "partial_fit cannot take out batches or covariates: their means are known only "

@@ -15,9 +15,11 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
 from anchorview._utils.errors import errors_of
+from anchorview._utils.text import describe_view
 from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.preprocessing import (
     ENCODERS,
@@ -151,6 +153,16 @@ class Preparation:
         """Types of the columns that the transformers take; None if a foreign one takes any."""
         return tuple(map(_columns_of, self.steps))
 
+    def require_nothing_learned(self, names: tuple[str, ...]) -> None:
+        """Raise if a transformer has learned from the first chunk of samples."""
+        for p, (step, name) in enumerate(zip(self.steps, names, strict=True)):
+            if learns(step):
+                raise ValueError(
+                    f"{describe_view(p, name)}: {step_name(step)} would learn from the first chunk "
+                    "only, so the model would not be that of fit. Fit it before, and pass it as "
+                    "sklearn.frozen.FrozenEstimator, or use fit, which reads files in parts."
+                )
+
     def encode_tables(self, data: MultiViewData) -> MultiViewData:
         """Samples with numbers in place of tables with categories, and all else as it is."""
         views = [
@@ -165,7 +177,14 @@ class Preparation:
             return sparse.csr_array((len(data), self.widths[p]), dtype=np.float32)
         place = np.full(len(data), -1)
         place[rows] = np.arange(len(rows))
-        return cast(Matrix, reindex_rows(transformed(data, p, step, rows), place))
+        result = transformed(data, p, step, rows)
+        if result.shape[1] != self.widths[p]:
+            raise ValueError(
+                f"{data.describe_view(p)}: {step_name(step)} returned {result.shape[1]} features, "
+                f"but {self.widths[p]} in fit. A transformer must return the same features for all "
+                "samples."
+            )
+        return cast(Matrix, reindex_rows(result, place))
 
 
 def _columns_of(step: Any) -> FittedColumns | None:
@@ -206,10 +225,38 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
     return Preparation(tuple(fitted), tuple(widths), tuple(names), working_precision(dtypes))
 
 
+def learns(step: Any) -> bool:
+    """Whether a transformer learns from the samples of `fit`."""
+    stateless = isinstance(step, CenteredLogRatio | FrozenEstimator)
+    return step is not None and not stateless and bool(get_tags(step).requires_fit)
+
+
 def prepare(source: RowSource, preparation: Preparation) -> RowSource:
     """Source of prepared samples."""
     features = preparation.widths, preparation.feature_names, preparation.dtype
     return source.prepared(preparation).with_features(*features)
+
+
+def words_of_texts(model: Any, source: RowSource, names: tuple[str, ...]) -> Preparation | None:
+    """What puts weights of words in place of texts, as a model does; None if it does not.
+
+    `names` are those of the views of the source. All other views stay as they are.
+    """
+    fitted = dict(
+        zip(model.view_names_in_, getattr(model, "preprocessing_", None) or (), strict=False)
+    )
+    steps = tuple(
+        step if p in source.text_views and isinstance(step := fitted.get(name), WordTfidf) else None
+        for p, name in enumerate(names)
+    )
+    if not any(steps):
+        return None
+    widths, features = list(source.n_features_per_view), list(source.feature_names)
+    for p, step in enumerate(steps):
+        if step is not None:
+            features[p] = step.words_
+            widths[p] = len(step.words_)
+    return Preparation(steps, tuple(widths), tuple(features), source.dtype)
 
 
 def _names_out(step: Any, width: int) -> FeatureNames | None:
@@ -229,7 +276,7 @@ def _fitted_to(data: MultiViewData, p: int, step: Any) -> Any:
         raise ValueError(data.problem("missing", p))
     _require_counts(data, p, step)
     with errors_of(data.describe_view(p)):
-        return step.fit(_input(data, p, step, rows))
+        return step.fit(_input(data, p, step, rows), None)
 
 
 def _fitted_in_parts(source: RowSource, steps: list[Any], first: MultiViewData | None) -> list[Any]:
@@ -240,7 +287,7 @@ def _fitted_in_parts(source: RowSource, steps: list[Any], first: MultiViewData |
             continue
         if isinstance(step, ViewTransformer) and hasattr(step, "merge"):
             merged.append(p)
-        elif not get_tags(step).requires_fit:
+        elif not learns(step):
             assert first is not None
             fitted[p] = _fitted_to(first, p, step)
         elif hasattr(step, "partial_fit"):

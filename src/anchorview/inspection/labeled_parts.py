@@ -14,6 +14,7 @@ from anchorview._utils.memory import require_memory
 from anchorview._utils.text import capitalized, listed, quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.explanation import Explanation, explanation_of_model
+from anchorview.estimators.preparation import Preparation, words_of_texts
 from anchorview.sources.open_source import open_source
 from anchorview.views.alignment import matched_by_id, require_unique_ids
 from anchorview.views.container import MultiViewData
@@ -59,6 +60,8 @@ class LabeledSource:
     """Names of the features of each view, likewise."""
     explanation: Explanation | None = None
     """What the model says about samples; None for labels, and for models that say nothing."""
+    words: Preparation | None = None
+    """Puts weights of words in place of texts."""
 
     def reduce(self, function: LabeledFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts and the clusters of their samples, merged in order.
@@ -66,7 +69,7 @@ class LabeledSource:
         The clusters are positions in `clusters`; ``part.first_row`` is the position of a part.
         """
         return self.source.reduce_as_is(
-            partial(_with_labels, self.labels_of, function), merge, stage
+            partial(_with_labels, self.labels_of, self.words, function), merge, stage
         )
 
     def rows(self, function: PartFunction[Array], width: int | None, stage: str) -> Array:
@@ -101,8 +104,12 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
         names = getattr(model, "cluster_names_", None)
         count = len(explanation.spread.sizes)
         clusters = pd.RangeIndex(count) if names is None else pd.Index(names)
+        view_names, features = _names(source, fitted)
+        words = words_of_texts(model, source, view_names)
+        if words is not None:
+            features = words.feature_names
         return LabeledSource(
-            source, clusters, explanation.labels, *_names(source, fitted), explanation
+            source, clusters, explanation.labels, view_names, features, explanation, words
         )
     if model is not None and hasattr(model, "predict"):
         labels, label_ids = _named(model, model.predict(_as_given(X))), None
@@ -148,9 +155,12 @@ def _stored_labels(labels: Array, part: MultiViewData) -> Array:
 
 
 def _with_labels(
-    labels_of: PartLabels, function: LabeledFunction[Result], part: MultiViewData
+    labels_of: PartLabels,
+    words: Preparation | None,
+    function: LabeledFunction[Result],
+    part: MultiViewData,
 ) -> Result:
-    return function(part, labels_of(part))
+    return function(part if words is None else words.encode_tables(part), labels_of(part))
 
 
 def _names(

@@ -209,13 +209,12 @@ def _find_feature(data: MultiViewData, view: str | None, feature: Any) -> tuple[
     if view is not None and view not in data.names:
         raise ValueError(f"There is no view {quoted(view)}. The views are {listed(data.names)}.")
     searched = [p for p, name in enumerate(data.names) if view in (None, name)]
-    matches = []
-    for p in searched:
-        names = data.feature_names[p]
-        if names is None:
-            # Only with the name of the view is a position the name of a feature.
-            names = np.arange(data.n_features_per_view[p] * (view is not None)).astype(str)
-        matches += [(p, int(column)) for column in np.flatnonzero(names == str(feature))]
+    matches = [
+        (p, int(column))
+        for p in searched
+        if (names := data.feature_names[p]) is not None
+        for column in np.flatnonzero(names == str(feature))
+    ]
     if len(matches) == 1:
         return matches[0]
     if len(matches) > 1:
@@ -224,6 +223,10 @@ def _find_feature(data: MultiViewData, view: str | None, feature: Any) -> tuple[
             f"Several features are named {quoted(feature)}, in the views {views}. Pass one as "
             "color=(view, feature)."
         )
+    if view is not None and isinstance(feature, int | np.integer):
+        width = data.n_features_per_view[searched[0]]
+        if data.feature_names[searched[0]] is None and 0 <= feature < width:
+            return searched[0], int(feature)
     views = listed([data.names[p] for p in searched])
     raise ValueError(
         f"There is no feature {quoted(feature)} in the views {views}. Pass the name of a feature, "

@@ -260,8 +260,9 @@ def add_legend(ax: Any, title: str, categories: "pd.Series[Any]", colors: Sequen
     if categories.isna().any():
         names.append("unknown")
         colors.append(MISSING_COLOR)
+    lines = optional_import("matplotlib.lines", "Displays", "report")
     handles = [
-        ax.plot([], [], color=color, marker="o", linestyle="", label=name)[0]
+        lines.Line2D([], [], color=color, marker="o", linestyle="", label=name)
         for name, color in zip(names, colors, strict=True)
     ]
     legend = ax.legend(

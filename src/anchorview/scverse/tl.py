@@ -95,9 +95,11 @@ def dalmc(
     >>> cells.obs["dalmc"].cat.categories.tolist(), cells.obsm["X_dalmc"].shape
     (['0', '1', '2'], (90, 3))
     """
+    data = writable_object(data, key_added, copy)
     model = DALMC(n_clusters, random_state=random_state, **params)
-    selection = {"views": views, "join": join, "batch": batch, "covariates": covariates}
-    return _clustered(data, model, key_added, copy, selection)
+    model.fit(data, views=views, join=join, batch=batch, covariates=covariates)
+    write_results(data, model, key_added, partial=join == "inner")
+    return data if copy else None
 
 
 @filled
@@ -143,17 +145,10 @@ def auto(
     >>> bool((cells.obs["auto_dalmc_confidence"] > 0.5).all())
     True
     """
-    model = AutoDALMC(n_clusters, random_state=random_state, **params)
-    selection = {"views": views, "join": join, "batch": batch, "covariates": covariates}
-    return _clustered(data, model, key_added, copy, selection)
-
-
-def _clustered(
-    data: Data, model: Any, key_added: str, copy: bool, selection: dict[str, Any]
-) -> Data | None:
     data = writable_object(data, key_added, copy)
-    model.fit(data, **selection)
-    write_results(data, model, key_added, partial=selection["join"] == "inner")
+    model = AutoDALMC(n_clusters, random_state=random_state, **params)
+    model.fit(data, views=views, join=join, batch=batch, covariates=covariates)
+    write_results(data, model, key_added, partial=join == "inner")
     return data if copy else None
 
 

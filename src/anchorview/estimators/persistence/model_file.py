@@ -127,6 +127,12 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
     True
     """
     path, writer = Path(path), ""
+    names = (trusted,) if isinstance(trusted, str) else trusted
+    if not (isinstance(names, Iterable) and all(isinstance(name, str) for name in names)):
+        raise TypeError(
+            f"trusted={trusted!r} must be a list of names of types, such as "
+            "['mypackage.MyTransformer']; the error of load without it names them."
+        )
     try:
         # Opening a pipe would wait for someone to write to it.
         if path.exists() and not path.is_file():
@@ -136,7 +142,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
             document, arrays = _parse(path, stream)
         writer = document.pop("anchorview_version")
         insert_arrays(document, arrays)
-        return _restored(document, tuple(trusted))
+        return _restored(document, tuple(names))
     except (ModelFileError, MemoryError, ImportError):
         raise
     except UntrustedTypeError as error:

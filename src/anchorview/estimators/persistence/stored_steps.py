@@ -1,6 +1,8 @@
 """Fitted transformers in model files: those of anchorview as arrays, foreign ones by skops."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -9,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from anchorview._utils.errors import optional_import
+from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.persistence.codec import require
 from anchorview.estimators.preparation import STEPS, Preparation
@@ -24,6 +27,19 @@ FITTED = ("n_samples_seen_", "n_features_in_", "_median", "sums_", "_sums", "_kn
 
 class UntrustedTypeError(ValueError):
     """A model file holds a type that the user has not declared to be trusted."""
+
+
+@contextmanager
+def _storable() -> Iterator[None]:
+    """Explain errors of skops, which are of any type."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            "a transformer of another package in preprocess cannot be stored or restored "
+            f"({one_line(error)}). Its functions must be in a module that can be imported: a "
+            "lambda, or a function of a script, is not."
+        ) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +64,8 @@ class StoredStep:
         """Store a fitted transformer; raises if it is foreign and skops is not installed."""
         if type(step).__name__ not in CLASSES or type(step) is not CLASSES[type(step).__name__]:
             skops = optional_import("skops.io", "Transformers of other packages", "skops")
-            return cls(kind=FOREIGN, content=np.frombuffer(skops.dumps(step), np.uint8))
+            with _storable():
+                return cls(kind=FOREIGN, content=np.frombuffer(skops.dumps(step), np.uint8))
         state = {name: value for name, value in vars(step).items() if name in FITTED}
         if isinstance(step, LogNormalizer):
             state["_median"] = step.total_
@@ -78,7 +95,8 @@ class StoredStep:
                     f"it holds the type {unknown[0]}, which is not trusted. If you trust the file, "
                     f"load it with trusted={unknown}"
                 )
-            return skops.loads(content, trusted=types)
+            with _storable():
+                return skops.loads(content, trusted=types)
         require(self.kind in CLASSES, f"the transformer {self.kind[:40]!r} is unknown")
         step = CLASSES[self.kind](**self.parameters)
         step._validate_params()
