@@ -27,6 +27,7 @@ from anchorview.core.scaled_view import entry_blocks
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
+from anchorview.views.matrix_checks import require_a_view
 from anchorview.views.row_source import RowSource, SelectedRows, working_precision
 from anchorview.views.sample_design import ONE_BATCH, SampleDesign
 
@@ -364,6 +365,8 @@ class PartPreparation:
     def __call__(self, data: MultiViewData) -> MultiViewData:
         """Samples as they are embedded."""
         data = data.matched_to(self.fitted)
+        if data.available is not None:
+            require_a_view(data.available, data.sample_ids, data.first_row)
         data = data if self.prepare is None else self.prepare(data)
         return data if self.correction is None else self.correction(data)
 

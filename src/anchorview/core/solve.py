@@ -58,8 +58,8 @@ def importance_of_views(given: ViewImportance, names: Sequence[str]) -> Array:
             )
         if not (number and 1 / LARGEST_IMPORTANCE <= value <= LARGEST_IMPORTANCE):
             raise ValueError(
-                f"view_importance of {quoted(name)} is {value!r}, but must be a positive number from "
-                f"{1 / LARGEST_IMPORTANCE:g} to {LARGEST_IMPORTANCE:g}."
+                f"view_importance of {quoted(name)} is {value!r}, but must be a positive number, "
+                f"from {1 / LARGEST_IMPORTANCE:g} to {LARGEST_IMPORTANCE:g}."
             )
     return relative(np.array([float(values.get(name, 1)) for name in names]))
 

@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from copy import copy
 from numbers import Integral
 from pathlib import Path
 from time import perf_counter
@@ -47,7 +48,10 @@ from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.fitted_columns import NUMBERS
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import Join, selection_like_fit, selection_of
-from anchorview.views.row_source import RowSource
+from anchorview.views.row_source import RowSource, restored_rows, warn_of_unknown
+
+PER_SAMPLE = ("labels_", "embedding_", "confidence_", "second_labels_", "_level_labels")
+"""Learned attributes with one row per sample."""
 
 SILHOUETTES = 2000
 """Maximum number of samples that `score` compares with each other."""
@@ -213,6 +217,8 @@ class EmbeddingClusterer(
     _prepared: Preparation | None
     view_selection_: dict[str, str | tuple[str, ...]] | None
     _join: Join | None
+    _known: Array | None
+    """Which samples of a fit have any value; None if all have."""
 
     def _open(
         self,
@@ -235,14 +241,25 @@ class EmbeddingClusterer(
             source = source.read()
         if batch is not None or covariates is not None:
             set_design(source, X, batch, covariates)
+        self._learn_views(source)
+        self._known = source.known_samples
+        if self._known is not None:
+            warn_of_unknown(source.read())
+            source = source.read()[self._known]
         self._require_possible(source)
         if out is not None:
             source.require_output_folder(Path(out))
-        self._learn_views(source)
         self.view_selection_ = selection_of(X, views)
         self._join = join
         self.n_samples_fit_ = len(source)
         return self._prepare(source)
+
+    def _restore_unknown(self) -> None:
+        """Put rows of samples without any value back into the results of a fit."""
+        if self._known is not None:
+            for name in PER_SAMPLE:
+                if (rows := getattr(self, name, None)) is not None:
+                    setattr(self, name, restored_rows(rows, self._known))
 
     def _prepare(self, source: RowSource) -> RowSource:
         """Fit the transformers, and apply them to the samples of a fit."""
@@ -566,6 +583,23 @@ def save_results_of(model: EmbeddingClusterer, folder: Path) -> None:
 def require_negative(doubtful: int) -> None:
     """Raise if a number that stands for samples in doubt could be that of a cluster."""
     check_scalar(doubtful, "doubtful", Integral, max_val=-1)
+
+
+def of_known_samples_only(model: Any) -> Any:
+    """A model without the samples of its fit that have no value; others are their positions."""
+    labels = model.labels_
+    if not (isinstance(model, EmbeddingClusterer) and type(labels) is np.ndarray):
+        return model
+    known = labels >= 0
+    if known.all():
+        return model
+    model = copy(model)
+    ids = model.sample_ids_
+    model.sample_ids_ = pd.Index(np.flatnonzero(known)) if ids is None else ids[known]
+    for name in (*PER_SAMPLE, "_fit_labels"):
+        if (rows := getattr(model, name, None)) is not None:
+            setattr(model, name, rows[known])
+    return model
 
 
 def by_sample_id(values: Any, sample_ids: "pd.Index[Any] | None", name: str) -> Any:

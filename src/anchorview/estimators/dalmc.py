@@ -371,6 +371,7 @@ class DALMC(EmbeddingClusterer):
         self._running_sums: RunningSums | None = None
         self._say("assigned", clock)
         self._judge_batches(batches)
+        self._restore_unknown()
         return self
 
     @available_if(_can_add_chunks)
@@ -431,6 +432,7 @@ class DALMC(EmbeddingClusterer):
         self.embedding_ = self._embedder(data)
         self.labels_ = self._assignment(self.embedding_)
         self._running_sums, self.n_samples_fit_ = sums, len(sums)
+        self._restore_unknown()
         return self
 
     @available_if(embeds_new_samples)

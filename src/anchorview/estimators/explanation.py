@@ -177,7 +177,7 @@ class EmbeddingExplanation(Explanation):
             else:
                 in_doubt = block.confidence < threshold
             labels[block.rows] = np.where(in_doubt, doubtful, block.labels)
-        return labels
+        return np.where(np.isnan(embedding[:, 0]), -1, labels).astype(np.int32)
 
     def memberships(self, part: MultiViewData) -> Array:
         """Memberships of samples in all clusters; the largest is that of the label."""

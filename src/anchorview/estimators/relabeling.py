@@ -199,7 +199,9 @@ class RelabelMixin:
         return self
 
     def _relabel_samples(self, new: Relabeling) -> None:
-        self.labels_ = by_block(new.clusters.__getitem__, self.labels_)
+        # Label -1 stays what it is: the last entry.
+        clusters = np.append(new.clusters, new.clusters.dtype.type(-1))
+        self.labels_ = by_block(clusters.__getitem__, self.labels_)
 
     @property
     def cluster_names_(self) -> tuple[str, ...] | None:

@@ -33,14 +33,14 @@ def _clusters_line(model: Any) -> str:
     # Labels on the workers of a cluster are not fetched for this.
     if not isinstance(labels, np.ndarray) or not len(labels):
         return "Results are in files or on workers"
-    sizes = np.sort(np.bincount(labels))[::-1]
+    sizes = np.sort(np.bincount(labels[labels >= 0]))[::-1]
     sizes = sizes[sizes > 0]
     listed = ", ".join(map(str, sizes[:LISTED_SIZES])) + ", ..." * (len(sizes) > LISTED_SIZES)
     parts = [f"{len(labels)} samples in {len(sizes)} clusters of {listed}"]
     if getattr(model, "structure_", None) is not None:
         parts.append(f"structure {model.structure_:.2f}" if model.structure_ else NO_STRUCTURE)
     if hasattr(model, "confidence_"):
-        parts.append(f"mean confidence {model.confidence_.mean():.2f}")
+        parts.append(f"mean confidence {np.nanmean(model.confidence_):.2f}")
     return "; ".join(parts)
 
 

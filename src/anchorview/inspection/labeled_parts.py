@@ -98,7 +98,9 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     selection = selection_like_fit(X, getattr(model, "view_selection_", None))
     source = open_source(X, getattr(model, "memory_limit", None), selection=selection)
     fitted = fitted_views(model)
+    known = source.known_samples
     if explanation is not None:
+        source = source if known is None else source.read().with_known_samples()
         if fitted is not None:
             fitted.require_match(source)
         names = getattr(model, "cluster_names_", None)
@@ -118,6 +120,8 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     samples = (ids_in_memory(source), len(source), "X")
     rows = matched_rows(samples, (label_ids, len(labels), "the vector of labels"))
     codes, levels = pd.factorize(labels[rows], sort=True)
+    if known is not None:
+        source, codes = source.read().with_known_samples(), codes[known]
     labels_of = partial(_stored_labels, codes.astype(np.int32))
     return LabeledSource(source, pd.Index(levels), labels_of, *_names(source, fitted))
 

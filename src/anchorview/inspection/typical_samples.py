@@ -11,6 +11,7 @@ from sklearn.utils import check_scalar
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
+from anchorview.estimators.base import of_known_samples_only
 from anchorview.estimators.explanation import ClusterDistances, Explanation
 from anchorview.inspection.labeled_parts import (
     LabeledSource,
@@ -187,6 +188,7 @@ def _doubtful_of_fit(model: Any, keep: Keep) -> pd.DataFrame:
             "that it was fitted on."
         )
     require_labels(model)
+    model = of_known_samples_only(model)
     if not len(model.labels_):
         raise ValueError("The model was saved without the results of its samples: give X.")
     if hasattr(model, "second_labels_"):

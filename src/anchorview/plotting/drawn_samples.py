@@ -8,6 +8,7 @@ import pandas as pd
 
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
+from anchorview.estimators.base import of_known_samples_only
 from anchorview.inspection import doubtful
 from anchorview.inspection.labeled_parts import fitted_views, require_labels
 from anchorview.plotting.map_layout import reduced_views
@@ -74,7 +75,13 @@ class DrawnSamples:
         require_labels(model)
         self.model, self.X = model, X
         self._are_fitted = of_fit or X is None or not hasattr(model, "predict")
-        labels = model.labels_ if self._are_fitted else model.predict(X)
+        if self._are_fitted:
+            self.model = model = of_known_samples_only(model)
+        labels = np.asarray(model.labels_ if self._are_fitted else model.predict(X))
+        if not self._are_fitted and (labels < 0).any() and self.data is not None:
+            # Samples without any value are not drawn.
+            labels = labels if len(self.data) == len(labels) else labels[labels >= 0]
+            self.X = self.data
         self.labels, self.clusters = cluster_codes(model, labels)
         """Number of the cluster of each sample; names of the clusters, by default their numbers."""
         self.model_name = type(model).__name__
@@ -100,6 +107,7 @@ class DrawnSamples:
         if not isinstance(data, MultiViewData):
             selection = selection_like_fit(data, getattr(self.model, "view_selection_", None))
             data = container_of_views(parse(data, selection))
+        data = data.with_known_samples()
         if not self._are_fitted:
             return data
         fitted, ids = fitted_views(self.model), getattr(self.model, "sample_ids_", None)

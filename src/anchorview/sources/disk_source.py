@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import zip_longest
 from math import lcm
 from pathlib import Path
@@ -34,7 +34,14 @@ from anchorview.views.alignment import different_ids
 from anchorview.views.container import MultiViewData, container_of_checked, container_of_views
 from anchorview.views.input_grammar import NamedViews
 from anchorview.views.matrix_checks import availability
-from anchorview.views.row_source import Merge, PartFunction, Records, Result, RowFunction
+from anchorview.views.row_source import (
+    Merge,
+    PartFunction,
+    Records,
+    Result,
+    RowFunction,
+    of_known_samples,
+)
 from anchorview.views.stored_view import StoredView
 
 PART = 32 * 2**20
@@ -188,6 +195,7 @@ class DiskSource(PartSource):
     ) -> Any:
         """Rows that a function computes of the samples: an array, or a memory map of the file."""
         shape = (len(self),) if width is None else (len(self), width)
+        function = partial(of_known_samples, function, width, dtype)
         if out is None:
             blocks = self._over_parts(function, stage, self._result_bytes(shape, dtype))
             return _collected(blocks, shape, dtype)
@@ -215,7 +223,8 @@ class DiskSource(PartSource):
                     collected.append(block[name])
                 return records.summary(block)
 
-            with closing(self._over_parts(records.function, "labeling", kept)) as blocks:
+            function = partial(of_known_samples, records.function, None, dtype)
+            with closing(self._over_parts(function, "labeling", kept)) as blocks:
                 total = reduce(records.merge, map(summarized, blocks))
         return {name: _result(out, name, rows[name].array) for name in fields}, total
 

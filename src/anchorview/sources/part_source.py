@@ -16,7 +16,7 @@ from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows, without_nan
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.matrix_checks import availability
+from anchorview.views.matrix_checks import availability, require_a_view
 from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction, RowSource
 
 
@@ -138,6 +138,8 @@ class ViewScan(NamedTuple):
     def of(cls, part: MultiViewData) -> "ViewScan":
         """Scan a part; raises if a value is NaN."""
         without_nan(part)
+        if part.available is not None:
+            require_a_view(part.available, part.sample_ids, part.first_row)
         patterns = frozenset(group.views for group in part.groups)
         constant_rows: dict[int, Array | None] = {}
         for p in sorted({p for views in patterns for p in views}):

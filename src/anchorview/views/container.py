@@ -21,7 +21,6 @@ from anchorview.views.matrix_checks import (
     common_length,
     finite_rows,
     read_whole,
-    require_a_view,
     sample_at,
 )
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
@@ -59,7 +58,7 @@ class MultiViewData(RowSource):
     ``train_test_split``, ``cross_val_score`` and ``GridSearchCV`` can split it. They cannot split a
     list of views, which they take for a list of samples.
 
-    A sample may lack some views, but not all: its row in such a view is all NaN, its id is missing
+    A sample may lack views: its row in such a view is all NaN, its id is missing
     in a DataFrame, or `available` says so. Single values may be NaN if an estimator imputes them.
 
     Parameters
@@ -263,7 +262,6 @@ class MultiViewData(RowSource):
                 available[:, p] = has
             else:
                 views.append(sparse.csr_array((n, fitted.widths[p]), dtype=np.float32))
-        require_a_view(available, self.sample_ids)
         data = self._replaced(
             views=views,
             available=available,
@@ -274,6 +272,23 @@ class MultiViewData(RowSource):
 
     def _has(self, p: int) -> Array:
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
+
+    @cached_property
+    def known_samples(self) -> Array | None:  # type: ignore[override]
+        """Which samples have any view; None if all have."""
+        if self.available is None:
+            return None
+        known = np.asarray(self.available.any(axis=1))
+        return None if known.all() else known
+
+    def with_known_samples(self) -> "MultiViewData":
+        """The samples that have a view, identified by their positions if they have no ids."""
+        if self.known_samples is None:
+            return self
+        known = self[self.known_samples]
+        if known.sample_ids is None:
+            known.sample_ids = pd.Index(np.flatnonzero(self.known_samples))
+        return known
 
     def is_informative(self, p: int) -> bool:
         """Whether some samples have a view and are not all equal in it."""
@@ -346,7 +361,6 @@ def _checked(
             has &= present
             finite = False
         matrices.append(matrix)
-    require_a_view(available, views.sample_ids, first_row)
     return replace(views, views=matrices, available=available), finite
 
 

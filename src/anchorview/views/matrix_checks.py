@@ -227,5 +227,6 @@ def require_a_view(available: Array, ids: "pd.Index[Any] | None", first_row: int
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         raise ValueError(
             f"{capitalized(sample_at(int(rows[0]), ids, first_row))}{more} has no view at all: "
-            "every row is missing (NaN). Drop it."
+            "every row is missing (NaN). Drop it, or read the views into memory to fit DALMC or "
+            "AutoDALMC, which give such samples the label -1."
         )

@@ -4,6 +4,7 @@ Samples are processed part by part; those in memory are one part. A stage of the
 function of a part, which returns a few numbers, and a way to merge these.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import pandas as pd
 
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.views.matrix_checks import common_length
+from anchorview.views.matrix_checks import common_length, sample_at
 from anchorview.views.sample_design import SampleDesign
 from anchorview.views.table_columns import NUMERIC
 
@@ -154,14 +155,18 @@ class RowSource(ABC):
         """As `reduce`, without checks: views may be missing or constant."""
         return function(self)
 
+    known_samples: Array | None = None
+    """Which samples have any view; None if all have, or if this is found when parts are read."""
+
     def map_rows(
         self: Any, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Any
     ) -> Any:
         """Rows that a function computes of the samples, with `width` columns (None: a vector).
 
-        They are returned in the form of the source, or as a memory map of the file `out`.
+        They are returned in the form of the source, or as a memory map of the file `out`. Samples
+        without any view have -1 or NaN.
         """
-        return function(self)
+        return of_known_samples(function, width, dtype, self)
 
     def map_fields(
         self: Any, records: Records[Result], fields: Sequence[str], out: Path | None
@@ -171,7 +176,7 @@ class RowSource(ABC):
         The `fields` of the records are returned by name, each in the form of the source or as a
         memory map of a file in the folder `out`.
         """
-        rows = records.function(self)
+        rows = of_known_samples(records.function, None, records.dtype, self)
         return {name: np.ascontiguousarray(rows[name]) for name in fields}, records.summary(rows)
 
     def prepared(self: Any, function: "PartFunction[MultiViewData]") -> "RowSource":
@@ -198,6 +203,46 @@ class RowSource(ABC):
     def problem(self, kind: str, p: int) -> str:
         """Message for a view that cannot be used, by a key of `PROBLEMS`."""
         return f"{self.describe_view(p)} {PROBLEMS[kind].format(dtype=self.dtype)}"
+
+
+def of_known_samples(
+    function: RowFunction, width: int | None, dtype: Any, part: "MultiViewData"
+) -> Array:
+    """Rows that a function computes of the samples with any view; -1 or NaN for the rest."""
+    known = part.known_samples
+    if known is None:
+        return function(part)
+    warn_of_unknown(part)
+    return restored_rows(function(part[known]) if known.any() else None, known, width, dtype)
+
+
+def warn_of_unknown(part: "MultiViewData") -> None:
+    """Count the samples without any view in a warning."""
+    known = part.known_samples
+    assert known is not None
+    warnings.warn(
+        f"{(~known).sum()} of {len(known)} samples have no value in any view, the first at "
+        f"{sample_at(int(known.argmin()), part.sample_ids, part.first_row)}. They belong to no "
+        "cluster: their label is -1.",
+        stacklevel=2,
+    )
+
+
+def restored_rows(
+    rows: Array | None, known: Array, width: int | None = None, dtype: Any = None
+) -> Array:
+    """Rows of some samples among those of all, for which -1 or NaN stands."""
+    if rows is not None:
+        dtype, shape = rows.dtype, (len(known), *rows.shape[1:])
+    else:
+        shape = (len(known),) if width is None else (len(known), width)
+    restored = np.zeros(shape, dtype)
+    fields = [restored] if restored.dtype.names is None else map(restored.__getitem__, dtype.names)
+    for values in fields:
+        values[~known] = np.nan if values.dtype.kind == "f" else -1
+    if rows is not None:
+        restored[known] = rows
+    return restored
 
 
 def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":

@@ -326,6 +326,7 @@ class AutoDALMC(EmbeddingClusterer):
                 stacklevel=4,
             )
         self._judge_batches(batches)
+        self._restore_unknown()
         return self
 
     @fill_docstring

@@ -240,7 +240,8 @@ Sums = tuple[ClusterSpread, RowSums]
 
 
 def sums_of_records(n_clusters: int, records: Array) -> Sums:
-    """Sums over the samples with these records."""
+    """Sums over the samples with these records that are in a cluster."""
+    records = records[records["labels"] >= 0]
     labels = records["labels"]
     return (
         ClusterSpread.of(labels, records["squares"], n_clusters),

@@ -26,7 +26,7 @@ PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement_with_result
 
 def require_labels(name: str, labels: Array, n_clusters: int) -> None:
     """Check that labels are those of clusters."""
-    known = not labels.size or (labels.min() >= 0 and labels.max() < n_clusters)
+    known = not labels.size or (labels.min() >= -1 and labels.max() < n_clusters)
     require(known, f"{name!r} is not between 0 and {n_clusters - 1}")
 
 
@@ -69,6 +69,7 @@ class FittedState:
         }
         if values["_prepared"] is not None:
             values["_prepared"] = StoredPreparation.of(values["_prepared"])
+        unknown = np.asarray(values["labels_"]) < 0
         rows = values["embedding_"]
         # A copy of a memory map is a memmap without a file.
         if not isinstance(rows, np.ndarray) or getattr(rows, "filename", None) is not None:
@@ -76,6 +77,10 @@ class FittedState:
             for name in cls.per_sample:
                 if values[name] is not None:
                     values[name] = np.empty((0, *values[name].shape[1:]), values[name].dtype)
+        elif unknown.any():
+            for name in cls.per_sample:
+                if values[name] is not None:
+                    values[name] = np.nan_to_num(values[name])
         return cls(**values)
 
     def restore(self, model: Any, trusted: tuple[str, ...] | None = ()) -> None:
@@ -88,6 +93,10 @@ class FittedState:
             given = value is not None or field.default is MISSING
             if given and field.name not in PER_VIEW:
                 setattr(model, field.name, value)
+        for name in self.per_sample:
+            rows = getattr(model, name, None)
+            if rows is not None and rows.dtype.kind == "f" and len(rows) == len(self.labels_):
+                rows[self.labels_ < 0] = np.nan
         if self._prepared is not None:
             model._prepared = self._prepared.restored(trusted)
         columns = {PER_VIEW[name]: value for name, value in vars(self).items() if name in PER_VIEW}

@@ -47,7 +47,14 @@ from anchorview.views.container import (
 )
 from anchorview.views.input_grammar import NamedViews, parse
 from anchorview.views.matrix_checks import as_matrix
-from anchorview.views.row_source import Merge, PartFunction, Records, Result, RowFunction
+from anchorview.views.row_source import (
+    Merge,
+    PartFunction,
+    Records,
+    Result,
+    RowFunction,
+    of_known_samples,
+)
 from anchorview.views.table_columns import TableView, concatenated, frame_values
 
 SHARE_OF_BUDGET = 0.25
@@ -148,6 +155,7 @@ class DaskSource(PartSource):
         return self._rows(function, width, dtype, stage)
 
     def _rows(self, function: RowFunction, width: int | None, dtype: Any, stage: str) -> Any:
+        function = partial(of_known_samples, function, width, dtype)
         rows = tuple(stop - start for start, stop in pairwise(self.bounds))
         chunks = (rows,) if width is None else (rows, (width,))
         name = new_name(stage)
