@@ -265,9 +265,14 @@ def test_errors_have_the_row_in_the_file(many_parts, store, where, value, messag
     for name, view in views.items():
         if chosen in name:
             view[cells] = value
-    for use in (quick(scaling=scaling).fit, model.predict):
+    with pytest.raises(ValueError, match=message):
+        quick(scaling=scaling).fit(store(views))
+    if chosen:
         with pytest.raises(ValueError, match=message):
-            use(store(views))
+            model.predict(store(views))
+    else:
+        with pytest.warns(UserWarning, match="row 2222"):
+            assert np.flatnonzero(model.predict(store(views)) < 0).tolist() == [2222]
 
 
 @pytest.mark.parametrize("n", [3000, 45_000])
