@@ -128,10 +128,8 @@ class TableView:
                     "it, for example by anchorview.preprocessing.TableEncoder."
                 )
         dtypes = self.frame.dtypes
-        if any(map(pd.api.types.is_extension_array_dtype, dtypes)) or "O" in {
-            t.kind for t in dtypes
-        }:
-            return self.frame.to_numpy(dtype=np.float64, na_value=np.nan)
+        if any(pd.api.types.is_extension_array_dtype(t) or t.kind == "O" for t in dtypes):
+            return np.column_stack([_numbers(column) for _, column in self.frame.items()])
         # pandas would make objects of booleans beside numbers.
         return self.frame.to_numpy(np.result_type(*dtypes) if len(dtypes) else None)
 
