@@ -61,6 +61,20 @@ def test_they_have_the_label_minus_one(name, ids, tmp_path):
     assert (merged.labels_[GONE] == -1).all() and merged.labels_[kept].max() == K - 2
 
 
+@pytest.mark.filterwarnings("ignore:1 of 30 samples have no value")
+def test_chunks():
+    views, rest, _ = gaps([f"s{i}" for i in range(N)])
+    for view in views.values():
+        view.iloc[[17, 34]] = view.iloc[[34, 17]]
+    settings = {"scaling": "unit", "random_state": 0}
+    model, whole = DALMC(K, **settings), DALMC(K, **settings).fit(rest)
+    for start in (0, 30):
+        chunk = {name: view.iloc[start : start + 30] for name, view in views.items()}
+        model.partial_fit(chunk)
+        assert len(model.labels_series) == 30 and (model.labels_ < 0).sum() == 1
+    assert model.objective_[-1] == pytest.approx(whole.objective_[-1], rel=1e-3)
+
+
 @COUNTED
 @pytest.mark.parametrize("name", MODELS)
 def test_new_samples_in_files(name, tmp_path):

@@ -218,7 +218,7 @@ class EmbeddingClusterer(
     view_selection_: dict[str, str | tuple[str, ...]] | None
     _join: Join | None
     _known: Array | None
-    """Which samples of a fit have any value; None if all have."""
+    """Which samples have any value, while they are fitted; None if all have."""
 
     def _open(
         self,
@@ -242,10 +242,7 @@ class EmbeddingClusterer(
         if batch is not None or covariates is not None:
             set_design(source, X, batch, covariates)
         self._learn_views(source)
-        self._known = source.known_samples
-        if self._known is not None:
-            warn_of_unknown(source.read())
-            source = source.read()[self._known]
+        source = self._only_known(source)
         self._require_possible(source)
         if out is not None:
             source.require_output_folder(Path(out))
@@ -254,12 +251,20 @@ class EmbeddingClusterer(
         self.n_samples_fit_ = len(source)
         return self._prepare(source)
 
+    def _only_known(self, source: RowSource) -> RowSource:
+        """The samples of a fit that have any value; `_restore_unknown` puts the rest back."""
+        self._known = source.known_samples
+        if self._known is None:
+            return source
+        warn_of_unknown(source.read())
+        return source.read()[self._known]
+
     def _restore_unknown(self) -> None:
         """Put rows of samples without any value back into the results of a fit."""
-        if self._known is not None:
-            for name in PER_SAMPLE:
-                if (rows := getattr(self, name, None)) is not None:
-                    setattr(self, name, restored_rows(rows, self._known))
+        known = self.__dict__.pop("_known")
+        for name in () if known is None else PER_SAMPLE:
+            if (rows := getattr(self, name, None)) is not None:
+                setattr(self, name, restored_rows(rows, known))
 
     def _prepare(self, source: RowSource) -> RowSource:
         """Fit the transformers, and apply them to the samples of a fit."""

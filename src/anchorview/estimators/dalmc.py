@@ -409,9 +409,14 @@ class DALMC(EmbeddingClusterer):
                 "partial_fit adds to. Start from a new model."
             )
         sums = getattr(self, "_running_sums", None)
-        data = (self._open(X) if sums is None else self._open_new(X)).read()
-        if sums is None and self._prepared is not None:
-            self._prepared.require_nothing_learned(self.view_names_in_)
+        if sums is None:
+            data = self._open(X).read()
+            if self._prepared is not None:
+                self._prepared.require_nothing_learned(self.view_names_in_)
+        else:
+            source = self._open_new(X).read()
+            self.sample_ids_ = source.sample_ids
+            data = self._only_known(source).read()
         if not (batch is covariates is data.design is None):
             raise ValueError(
                 "partial_fit cannot take out batches or covariates: their means are known only "
@@ -425,7 +430,6 @@ class DALMC(EmbeddingClusterer):
                 f"'{self.scaling}'. Start from a new model."
             )
         sums = sums.with_chunk(data)
-        self.sample_ids_ = data.sample_ids
         self._correction = self._mixing = None
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
         self._assign(EmbeddedRows(self._embedder(sums.sample)), assignment_seed)
