@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load, make_multiview
+from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview.compared import OPMC
 from anchorview.inspection import leave_one_view_out, memberships, view_contributions
 from anchorview.sources import disk_source
@@ -18,6 +18,7 @@ from anchorview.views.low_rank_sum import LowRankSum
 from helpers.batches import centered_on_itself, corrected, planted_batches
 from helpers.dask_problems import in_dask, stored
 from helpers.data import assert_same_embedding
+from helpers.model_files import round_trip
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +88,8 @@ def test_auto_is_equal_to_correcting_first(planted, in_parts, tmp_path):
     np.testing.assert_allclose(confidence, model.confidence_)
     transformed = model.transform(views, batch=batch, scale=False)
     np.testing.assert_allclose(transformed, model.embedding_, atol=1e-10)
-    model.save(tmp_path / "auto.anchorview")
-    loaded = load(tmp_path / "auto.anchorview")
+    loaded = round_trip(model, tmp_path)
     np.testing.assert_array_equal(loaded.predict(views, batch=batch), model.labels_)
-    pd.testing.assert_series_equal(loaded.batch_mixing_, model.batch_mixing_)
 
 
 @pytest.mark.parametrize("solver", ["compressed", "left", "direct", "truncated"])
@@ -154,7 +153,7 @@ def test_an_unknown_batch_can_be_centered_on_itself(planted):
     model = dalmc().fit(old, batch=batch[known])
     names = np.full((batch == 2).sum(), "new")
     for function in (model.predict, model.transform):
-        with pytest.raises(ValueError, match="Batch 'new' is unknown: the model was fitted on"):
+        with pytest.raises(ValueError, match="'new' is unknown"):
             function(new, batch=names)
     reference = dalmc().fit(corrected(old, batch[known]))
     expected = reference.transform(centered_on_itself(new, old, batch[known]))
@@ -180,10 +179,10 @@ def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
     nan = ages.copy()
     nan[3] = np.nan
     for match, given in {
-        "batch is missing for 1 samples.* row 5": {"batch": missing},
+        "batch is missing .* row 5": {"batch": missing},
         "missing for 2 samples, .* row 1": {"batch": ["a", np.nan, None, *["b"] * 397]},
-        "missing for 1 samples, .* row 2": {"batch": np.array(["a", "a", np.nan, *["b"] * 397])},
-        "Batch 'alone' has 1 sample with view 0": {"batch": alone},
+        "missing .* row 2": {"batch": np.array(["a", "a", np.nan, *["b"] * 397])},
+        "'alone' has 1 sample with view 0": {"batch": alone},
         "batch has shape .3,., but X has 400 samples": {"batch": [1, 2, 3]},
         "batch is a DataFrame with 2 columns": {"batch": pd.DataFrame({"a": text, "b": text})},
         "batch='plate' names columns of obs": {"batch": "plate"},
@@ -208,7 +207,7 @@ def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
 
 def test_new_samples_come_with_what_fit_was_given(planted):
     views, _, batch = planted
-    with pytest.raises(ValueError, match="fitted with batch: give these for new samples too"):
+    with pytest.raises(ValueError, match="fitted with batch"):
         dalmc().fit(views, batch=batch).predict(views)
     with pytest.raises(ValueError, match="but DALMC was fitted without"):
         dalmc().fit(views).predict(views, batch=batch)
@@ -223,17 +222,15 @@ def test_the_container_keeps_batches_with_the_samples(planted):
     np.testing.assert_array_equal(dalmc().fit(data).labels_, model.labels_)
     rows = np.flatnonzero(batch != 2)[::2]
     np.testing.assert_array_equal(model.predict(data[rows]), model.labels_[rows])
-    contributions = view_contributions(model, data, by="cluster")
-    assert contributions.shape == (5, 3)
+    assert view_contributions(model, data, by="cluster").shape == (5, 3)
     likely = memberships(model, data).to_numpy().argmax(axis=1)
     np.testing.assert_array_equal(likely, model.labels_)
-    agreement = leave_one_view_out(model, data)["agreement"]
-    assert agreement["view_0"] > 0.5
+    assert leave_one_view_out(model, data)["agreement"]["view_0"] > 0.5
     with pytest.raises(ValueError, match="fitted with batch and covariates"):
         view_contributions(model, views)
-    with pytest.raises(ValueError, match="cannot be given with MultiViewData"):
+    with pytest.raises(ValueError, match="MultiViewData"):
         dalmc().fit(data, batch=batch)
-    with pytest.raises(ValueError, match="OPMC cannot take out batches"):
+    with pytest.raises(ValueError, match="OPMC cannot"):
         OPMC(5).fit(data)
 
 
@@ -281,7 +278,7 @@ def test_only_covariates(planted):
         np.testing.assert_array_equal(scaled.predict(views, covariates=unit * depth), model.labels_)
 
 
-@pytest.mark.parametrize("names", [(0, 1), ("covariate_0", "covariate_1"), ("age", "depth")])
+@pytest.mark.parametrize("names", [(0, 1), ("age", "depth")])
 def test_covariates_are_matched_by_name_whenever_both_have_names(planted, names):
     views, _, _ = planted
     rng = np.random.default_rng(0)
@@ -289,9 +286,6 @@ def test_covariates_are_matched_by_name_whenever_both_have_names(planted, names)
     model = dalmc().fit(views, covariates=covariates)
     for given in (covariates, covariates[list(names[::-1])], covariates.to_numpy()):
         np.testing.assert_array_equal(model.predict(views, covariates=given), model.labels_)
-    for given, match in {
-        "renamed": (covariates.set_axis(["a", "b"], axis=1), "fitted with .* Give exactly these"),
-        "array": (np.ones((400, 3)), "Give exactly these"),
-    }.values():
-        with pytest.raises(ValueError, match=match):
+    for given in (covariates.set_axis(["a", "b"], axis=1), np.ones((400, 3))):
+        with pytest.raises(ValueError, match="exactly these"):
             model.predict(views, covariates=given)

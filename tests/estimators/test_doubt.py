@@ -36,18 +36,14 @@ def test_in_doubt_are_those_of_the_report(model, views):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("threshold", [0.0, 0.4, 0.8, 1.0])
+@pytest.mark.parametrize("threshold", [0.0, 0.8, 1.0])
 def test_threshold_is_one_of_the_confidence(model, threshold, views):
     table = doubtful(model.fit(views), n_samples=240).set_index("sample").sort_index()
     expected = np.where(table["confidence"] < threshold, -1, model.labels_)
     np.testing.assert_array_equal(model.labels_without_doubt(threshold), expected)
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
-def test_thresholds_are_checked(model, threshold, views):
-    with pytest.raises(ValueError, match="should be between 0 and 1"):
-        model.fit(views).labels_without_doubt(threshold)
+    for wrong in (threshold - 1.1, threshold + 1.1, float("nan")):
+        with pytest.raises(ValueError, match="threshold"):
+            model.labels_without_doubt(wrong)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -4,11 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import DALMC, open_views
-from anchorview._utils.errors import DataFileError
-from anchorview.datasets import convert
+from anchorview import DALMC
 from helpers.data import clustered_views
-from helpers.view_files import write_tables
 
 K = 3
 
@@ -57,14 +54,3 @@ def test_batches_are_matched_by_name(frames):
     swapped = DALMC(K, scaling="unit", random_state=0).partial_fit(frames)
     swapped.partial_fit(reversed_columns(frames))
     np.testing.assert_allclose(swapped.objective_, once.objective_)
-
-
-@pytest.mark.parametrize(
-    "content", ["[", "[]", '{"view_0": ["a"]}', '{"view_0": 3}', '{"view_0": [1, 2, 3, 4, 5, 6]}']
-)
-def test_wrong_names_of_a_folder(frames, tmp_path, content):
-    texts = {f"{name}_csv": frame.to_csv(index_label="id") for name, frame in frames.items()}
-    folder = convert(write_tables(tmp_path / "tables", **texts), tmp_path / "arrays")
-    (folder / "feature_names.json").write_text(content)
-    with pytest.raises(DataFileError, match=r"feature_names\.json"):
-        open_views(folder)

@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -15,72 +16,129 @@ from anchorview.inspection import doubtful, leave_one_view_out
 from anchorview.sources import disk_source
 from helpers.cells import counts
 from helpers.dask_problems import in_dask, stored
+from helpers.data import assert_same_embedding, clustered_views
 
+MODELS = [DALMC(3, random_state=0), AutoDALMC(3, budget="fast", random_state=0)]
 STEPS = {"rna": "lognorm", "protein": "clr", "atac": "tfidf"}
 
 
-@pytest.fixture(scope="module")
-def views():
+def count_views():
     types = np.arange(150) % 3
     widths = {"rna": 9, "protein": 6, "atac": 8}
     return {name: counts(d, types, seed) for seed, (name, d) in enumerate(widths.items())}
 
 
-@pytest.fixture(scope="module")
 def prepared(views):
-    """The views, preprocessed before they are given to an estimator."""
+    """Counts, preprocessed before they are given to an estimator."""
     data = MultiViewData(views)
     data = fit_preparation(data, STEPS)(data)
     return dict(zip(data.names, data.views, strict=True))
 
 
-MODELS = [DALMC(3, random_state=0), AutoDALMC(3, budget="fast", random_state=0)]
+def views_with_holes():
+    """Views of which some values are missing, and one sample lacks a view."""
+    views, _ = clustered_views(120, 3, (6, 8))
+    rng = np.random.default_rng(0)
+    for view in views.values():
+        view[rng.random(view.shape) < 0.1] = np.nan
+    views["view_1"][5] = np.nan
+    return views
 
 
+def filled(views, statistic="mean"):
+    """Values filled by scikit-learn, except those of the sample that lacks a view."""
+    found = {}
+    for name, view in views.items():
+        lacking = np.isnan(view).all(axis=1)
+        imputer = SimpleImputer(strategy=statistic).fit(view[~lacking])
+        found[name] = np.where(lacking[:, None], np.nan, imputer.transform(view))
+    return found
+
+
+CASES = {
+    "counts": (STEPS, count_views, prepared),
+    "impute-mean": ("impute-mean", views_with_holes, filled),
+    "impute-median": ("impute-median", views_with_holes, lambda views: filled(views, "median")),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("model", MODELS, ids=["dalmc", "auto"])
-def test_equal_to_preprocessing_first(model, views, prepared, tmp_path):
-    expected = model.set_params(preprocess=None).fit(prepared).embedding_
-    model.set_params(preprocess=STEPS).fit(views)
-    np.testing.assert_array_equal(model.embedding_, expected)
+def test_equal_to_preprocessing_first(model, case, tmp_path):
+    steps, make, before = CASES[case]
+    views = make()
+    expected = model.set_params(preprocess=None).fit(before(views)).embedding_
+    model.set_params(preprocess=steps).fit(views)
+    np.testing.assert_allclose(model.embedding_, expected, atol=1e-10)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
     model.save(tmp_path / "m")
-    loaded = load(tmp_path / "m")
     # New samples are preprocessed with the statistics of fit, not with their own.
     few = {name: view[:5] for name, view in views.items()}
-    np.testing.assert_array_equal(loaded.predict(few), model.labels_[:5])
-    wrong = {**few, "rna": -few["rna"]}
-    with pytest.raises(ValueError, match="preprocess needs counts"):
-        loaded.predict(wrong)
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(few), model.labels_[:5])
 
 
-def test_files_sparse_matrices_and_dask(views, tmp_path, set_constants):
+@pytest.mark.parametrize("case", ["counts", "impute-mean"])
+def test_files_and_dask(case, tmp_path, set_constants):
     set_constants(disk_source, PART=1000)
+    steps, make, _ = CASES[case]
+    views = make()
+    model = DALMC(3, random_state=0, preprocess=steps)
+    expected = model.fit(views).embedding_
+    for X in (stored(tmp_path, views), in_dask(views, 50)):
+        assert_same_embedding(model.fit(X).embedding_, expected, atol=1e-5)
+        np.testing.assert_array_equal(np.asarray(model.predict(X)), np.asarray(model.labels_))
+
+
+def test_sparse_views():
+    views = count_views()
     model = DALMC(3, random_state=0, preprocess=STEPS)
-    expected = np.abs(model.fit(views).embedding_)
+    expected = model.fit(views).embedding_
     in_sparse = {name: sparse.csr_array(view) for name, view in views.items()}
-
-    def check(rows):
-        # Rounding may change the signs of columns.
-        np.testing.assert_allclose(np.abs(rows), expected, atol=1e-5)
-
-    check(model.fit(in_sparse).embedding_)
-    files = stored(tmp_path, views)
-    check(model.fit(files).embedding_)
-    labels = model.labels_.copy()
-    np.testing.assert_array_equal(model.predict(files), labels)
-    arrays = in_dask(views, 50)
-    model.fit(arrays)
-    check(model.embedding_.compute())
-    np.testing.assert_array_equal(model.predict(arrays).compute(), labels)
+    assert_same_embedding(model.fit(in_sparse).embedding_, expected, atol=1e-5)
+    holes = views_with_holes()["view_0"]
+    model = DALMC(3, preprocess="impute-mean", random_state=0).fit(sparse.csr_array(holes))
+    np.testing.assert_allclose(model.preprocessing_[0].values_, np.nanmean(holes, axis=0))
+    with pytest.raises(ValueError, match="impute-mean"):
+        DALMC(3, preprocess="impute-median").fit(sparse.csr_array(holes))
 
 
-def test_inspection_prepares_samples_as_the_model_does(views, prepared):
+def test_inspection_prepares_samples_as_the_model_does():
+    views = count_views()
     model = DALMC(3, random_state=0, preprocess=STEPS).fit(views)
-    plain = DALMC(3, random_state=0).fit(prepared)
+    plain = DALMC(3, random_state=0).fit(prepared(views))
     for function in (doubtful, leave_one_view_out):
-        found, expected = function(model, views), function(plain, prepared)
+        found, expected = function(model, views), function(plain, prepared(views))
         np.testing.assert_allclose(
             found.select_dtypes("number"), expected.select_dtypes("number"), atol=1e-6
         )
+
+
+def test_steps_by_view():
+    views = views_with_holes()
+    known = {**views, "view_0": np.nan_to_num(views["view_0"])}
+    model = DALMC(3, preprocess={"view_0": None, "view_1": "impute-median"}, random_state=0)
+    model.fit(known)
+    assert model.preprocessing_[0] is None
+    medians = np.nanmedian(views["view_1"], axis=0)
+    np.testing.assert_allclose(model.preprocessing_[1].values_, medians)
+    with pytest.raises(ValueError, match=r"view 0 .*NaN"):
+        model.predict(views)
+
+
+def test_what_cannot_be_preprocessed(tmp_path):
+    negative = {name: -view for name, view in count_views().items()}
+    with pytest.raises(ValueError, match=r"'rna'.*counts"):
+        DALMC(3, preprocess=STEPS).fit(negative)
+    views = views_with_holes()
+    with pytest.raises(ValueError, match=r"impute-median .*memory"):
+        DALMC(3, preprocess="impute-median").fit(stored(tmp_path, views))
+    views["view_1"][:, 2] = np.nan
+    for statistic in ("mean", "median"):
+        with pytest.raises(ValueError, match="column 2 is NaN"):
+            DALMC(3, preprocess=f"impute-{statistic}").fit(views)
+    views["view_0"][3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        DALMC(3, preprocess="impute-mean").fit(views)
 
 
 def test_chunks_do_not_teach_transformers():

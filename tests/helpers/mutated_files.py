@@ -46,20 +46,8 @@ def _flip_bits(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(changed)
 
 
-def _replace_bytes(content: bytes, rng: np.random.Generator) -> bytes:
-    changed = bytearray(content)
-    for place in rng.integers(len(content), size=rng.integers(1, 9)):
-        changed[place] = rng.integers(256)
-    return bytes(changed)
-
-
 def _truncate(content: bytes, rng: np.random.Generator) -> bytes:
     return content[: rng.integers(len(content))]
-
-
-def _zero_run(content: bytes, rng: np.random.Generator) -> bytes:
-    start, stop = _run(content, rng)
-    return content[:start] + bytes(stop - start) + content[stop:]
 
 
 def _splice(content: bytes, rng: np.random.Generator) -> bytes:
@@ -82,7 +70,7 @@ def _run(content: bytes, rng: np.random.Generator) -> tuple[int, int]:
     return start, min(len(content), start + int(2 ** rng.uniform(0, 9)))
 
 
-MUTATIONS = [_flip_bits, _replace_bytes, _truncate, _zero_run, _splice, _write_size]
+MUTATIONS = [_flip_bits, _truncate, _splice, _write_size]
 
 
 @dataclass(frozen=True)

@@ -89,43 +89,20 @@ def test_fit_on_disk_equals_fit_in_memory(many_parts, store, scaling, dtype):
     )
 
 
-def random_rows(views, rng):
-    for view in views.values():
-        view[rng.random(N) < 0.2] = np.nan
-    views["view_0"][np.isnan(views["view_1"][:, 0])] = 1
-
-
-def view_missing_in_whole_parts(views, rng):
-    views["view_1"][200:900] = np.nan
-
-
-def pattern_of_one_sample(views, rng):
-    views["view_2"][1234] = np.nan
-
-
-def first_and_last_rows(views, rng):
-    views["view_0"][:160] = np.nan
-    views["view_2"][-1:] = np.nan
-
-
-@pytest.mark.parametrize(
-    ("remove", "scaling"),
-    [
-        *((random_rows, scaling) for scaling in SCALINGS),
-        *((view_missing_in_whole_parts, scaling) for scaling in ("zscore-unit", "unit")),
-        *((pattern_of_one_sample, scaling) for scaling in ("unit-center", "none")),
-        *((first_and_last_rows, scaling) for scaling in ("zscore", "unit")),
-    ],
-)
-def test_missing_views_on_disk_equal_those_in_memory(many_parts, store, remove, scaling):
+@pytest.mark.parametrize("where", ["random rows", "ends, a whole part and one row"])
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_missing_views_on_disk_equal_those_in_memory(many_parts, store, where, scaling):
     views = make_views()
-    remove(views, np.random.default_rng(0))
-    some = np.isnan(np.hstack([view[:, :1] for view in views.values()]))
-    assert some.any()
-    assert not some.all(axis=1).any()
+    if where == "random rows":
+        rng = np.random.default_rng(0)
+        for view in views.values():
+            view[rng.random(N) < 0.2] = np.nan
+        views["view_0"][np.isnan(views["view_1"][:, 0])] = 1
+    else:
+        views["view_0"][:160] = views["view_1"][200:900] = np.nan
+        views["view_2"][[1234, -1]] = np.nan
     model = quick(scaling=scaling).fit(store(views))
-    expected = quick(scaling=scaling, solver="compressed").fit(views)
-    assert_same_model(model, expected)
+    assert_same_model(model, quick(scaling=scaling, solver="compressed").fit(views))
 
 
 def test_views_of_mixed_types(many_parts, store):
@@ -148,7 +125,7 @@ def test_views_of_mixed_types(many_parts, store):
     np.testing.assert_array_equal(model.predict(mixture), model.labels_)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float16, bool, ">f8"])
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, bool, ">f8"])
 def test_dtypes(many_parts, store, dtype):
     views = make_views()
     scaled = {name: view > 0 if dtype is bool else 20 + 2 * view for name, view in views.items()}
@@ -232,12 +209,10 @@ def test_transform_and_predict_write_files(many_parts, store, tmp_path, on_disk)
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
-@pytest.mark.parametrize("to_file", [True, False])
-def test_all_forms_of_an_absent_view_agree(many_parts, store, tmp_path, on_disk, to_file):
+def test_all_forms_of_an_absent_view_agree(many_parts, store, tmp_path, on_disk):
     views = make_views()
     model = quick().fit(views)
     X = store(views) if on_disk else views
-    out = {"out": tmp_path / "l.npy"} if to_file else {}
     nothing = np.full((N, 18), np.nan)
     expected = model.predict({name: view for name, view in views.items() if name != "view_1"})
     for given in (
@@ -246,7 +221,8 @@ def test_all_forms_of_an_absent_view_agree(many_parts, store, tmp_path, on_disk,
         [X["view_0"], None, X["view_2"]],
         {**X, "view_1": nothing},
     ):
-        np.testing.assert_array_equal(model.predict(given, **out), expected)
+        np.testing.assert_array_equal(model.predict(given), expected)
+        np.testing.assert_array_equal(model.predict(given, out=tmp_path / "l.npy"), expected)
 
 
 @pytest.mark.parametrize(
@@ -257,16 +233,15 @@ def test_all_forms_of_an_absent_view_agree(many_parts, store, tmp_path, on_disk,
         (("", 2222), np.nan, "2222 has no view"),
     ],
 )
-@pytest.mark.parametrize("scaling", ["zscore-unit", "none"])
-def test_errors_have_the_row_in_the_file(many_parts, store, where, value, message, scaling):
-    model = quick(scaling=scaling).fit(store(make_views(seed=1)))
+def test_errors_have_the_row_in_the_file(many_parts, store, where, value, message):
+    model = quick().fit(store(make_views(seed=1)))
     views = make_views()
     chosen, cells = where
     for name, view in views.items():
         if chosen in name:
             view[cells] = value
     with pytest.raises(ValueError, match=message):
-        quick(scaling=scaling).fit(store(views))
+        quick().fit(store(views))
     if chosen:
         with pytest.raises(ValueError, match=message):
             model.predict(store(views))
@@ -275,8 +250,9 @@ def test_errors_have_the_row_in_the_file(many_parts, store, where, value, messag
             assert np.flatnonzero(model.predict(store(views)) < 0).tolist() == [2222]
 
 
-@pytest.mark.parametrize("n", [3000, 45_000])
-@pytest.mark.parametrize("stage", ["scaling", "compressing", "embedding", "assigning"])
+@pytest.mark.parametrize(
+    ("stage", "n"), [("scaling", N), ("embedding", N), ("assigning", N), ("assigning", 45_000)]
+)
 def test_interrupted_fit_keeps_previous_results(
     set_constants, store, tmp_path, many_rows, stage, n
 ):
@@ -326,14 +302,11 @@ X = [open_npy(path)]
 model = DALMC(4, random_state=1, n_init=2)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
-for write in (
-    lambda: model.fit(X, out=out),
-    lambda: model.fit(X).transform(X, out=out + "/embedding.npy"),
-):
-    try:
-        write()
-    except OutputFileError as error:
-        print(error)
+try:
+    model.fit(X, out=out)
+except OutputFileError as error:
+    print(error)
+model.fit(X)
 model.predict(X, out=out + "/predicted.npy")
 """
 
@@ -346,7 +319,7 @@ def test_full_disk_keeps_previous_results(store, tmp_path):
     quick().fit(stored, out=out)
     before = folder_contents(out)
     printed = printed_by(FULL_DISK, stored["view_1"].path, out)
-    assert printed.count(": cannot be written (File too large)") == 2
+    assert "embedding.npy: cannot be written" in printed
     after = folder_contents(out)
     assert len(after.pop("predicted.npy")) > 12_000
     assert after == before
@@ -376,25 +349,9 @@ def test_unusable_outputs_raise_before_reading(unreadable, tmp_path, out, messag
     assert (tmp_path / "file").read_text() == "mine"
     assert not (tmp_path / "missing").exists()
     model = quick().fit([make_views()["view_2"]])
-    with pytest.raises(OutputFileError):
-        model.predict([unreadable], out=tmp_path)
-    with pytest.raises(OutputFileError):
-        model.transform([unreadable], out=tmp_path / "missing" / "e.npy")
-    with pytest.raises(DataFileError, match="A row was read"):
-        model.predict([unreadable], out=tmp_path / "l.npy")
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_clusters": 3001}, "n_samples=3000 should be >= n_clusters=3001"),
-        ({"variant": "box-graph", "solver": "compressed"}, "runs on the data as they are"),
-        ({"n_anchors": 2, "assignment": "cluster_qr"}, "needs n_anchors >= n_clusters"),
-    ],
-)
-def test_impossible_settings_raise_before_reading(unreadable, settings, message):
-    with pytest.raises(ValueError, match=message):
-        quick().set_params(**settings).fit([unreadable])
+    for method in (model.predict, model.transform):
+        with pytest.raises(OutputFileError):
+            method([unreadable], out=tmp_path / "missing" / "e.npy")
 
 
 def test_a_view_that_all_samples_lack_is_refused(many_parts, store):
@@ -417,13 +374,10 @@ def test_more_features_than_samples_are_read_into_memory(many_parts, store, tmp_
     assert_same_model(quick(3, solver="compressed").fit(store(views)), expected)
 
 
-@pytest.mark.parametrize(
-    "options", [{"solver": "direct"}, {"variant": "sampled-anchors"}, {"variant": "box-graph"}]
-)
+@pytest.mark.parametrize("options", [{"solver": "direct"}, {"variant": "box-graph"}])
 def test_solvers_on_all_samples_read_them_into_memory(many_parts, store, options):
-    views, _ = make_multiview(300, n_clusters=3, missing=0.2, random_state=0)
-    if "variant" in options:
-        views, _ = make_multiview(300, n_clusters=3, random_state=0)
+    missing = 0.0 if "variant" in options else 0.2
+    views, _ = make_multiview(300, n_clusters=3, missing=missing, random_state=0)
     model = quick(3, **options).fit(store(views))
     expected = quick(3, **options).fit(views)
     np.testing.assert_array_equal(model.embedding_, expected.embedding_)
@@ -471,5 +425,5 @@ def test_many_patterns_of_missing_views_need_memory(store, monkeypatch):
 
 def test_reading_more_than_free_memory_raises(monkeypatch, unreadable):
     monkeypatch.setattr(memory, "free_memory", lambda: 1e5)
-    with pytest.raises(MemoryError, match=r"552 kB .* 50 kB may be used\. Use .*'compressed'"):
+    with pytest.raises(MemoryError, match=r"552 kB .* 50 kB .*'compressed'"):
         quick(solver="direct").fit([unreadable])

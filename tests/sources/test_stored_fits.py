@@ -154,21 +154,6 @@ def test_results_never_replace_input_files(folder):
     assert folder_contents(folder) == before
 
 
-@pytest.mark.parametrize("settings", [{"n_anchors": 500}, {"n_clusters": 2 * N}])
-def test_failed_fit_leaves_no_folder(folder, tmp_path, settings):
-    out = tmp_path / "results"
-    with pytest.raises(ValueError):
-        DALMC(K).set_params(**settings).fit(open_views(folder), out=out)
-    assert not out.exists()
-
-
-def test_fit_transform_writes_out_files(folder, tmp_path):
-    embedding = DALMC(K, random_state=0).fit_transform(
-        open_views(folder), scale=False, out=tmp_path / "out"
-    )
-    assert (np.load(tmp_path / "out" / "embedding.npy") == embedding).all()
-
-
 def test_copied_model_holds_results_that_are_files(folder, tmp_path):
     model = DALMC(K, random_state=0).fit(open_views(folder), out=tmp_path / "out")
     for own, expected in [(model, 0), (deepcopy(model), N)]:
@@ -176,15 +161,12 @@ def test_copied_model_holds_results_that_are_files(folder, tmp_path):
         assert len(load(tmp_path / "model.anchorview").labels_) == expected
 
 
-@pytest.mark.parametrize("noise", [4.0, 6.0])
-def test_overlapping_clusters_in_single_precision_get_the_same_labels(
-    tmp_path, noise, set_constants
-):
+def test_overlapping_clusters_in_single_precision_get_the_same_labels(tmp_path, set_constants):
     """K-means has many solutions of similar inertia here; rounding must not choose among them."""
     set_constants(row_source, CACHED_BLOCK=50_000)
     set_constants(disk_source, PART=400_000)
     views, y = make_multiview(
-        45_000, n_clusters=6, n_features=(8, 9), noise=noise, separation=3.0, random_state=1
+        45_000, n_clusters=6, n_features=(8, 9), noise=6.0, separation=3.0, random_state=1
     )
     views = {name: view.astype(np.float32) for name, view in views.items()}
     file = open_views(write_npy(tmp_path / "many", views, y))

@@ -69,10 +69,6 @@ def test_anything_else_is_refused(annotation, tree, reason):
         decode(tree, annotation, "v")
 
 
-def test_an_entry_that_is_missing_has_its_default():
-    assert decode({"x": 1}, Point, "v") == Point(1, 0.0)
-
-
 @pytest.mark.parametrize("name", ["b", "a/2", "a/x", "a/0/0", "c", "c/0", "d/0", "a/-3", "a/0"])
 def test_arrays_without_a_place_are_refused(name):
     document = {"a": [1, None], "c": 0, "d": "text"}

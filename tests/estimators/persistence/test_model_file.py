@@ -3,6 +3,7 @@
 import os
 import pickle
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -23,10 +24,7 @@ from helpers.model_files import (
 
 def test_an_existing_file_is_replaced_completely_or_not_at_all(dalmc, saved, monkeypatch):
     before = saved.read_bytes()
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
+    full = Mock(side_effect=OSError(28, "No space left on device"))
     with monkeypatch.context() as patch, pytest.raises(OutputFileError, match="No space left"):
         patch.setattr(os, "fsync", full)
         save_model(dalmc, saved)
@@ -91,17 +89,14 @@ def test_pickles_are_not_run(saved):
 def test_newer_versions(saved):
     forge_document(saved, {"format_version": FORMAT_VERSION + 1, "anchorview_version": "9.1\n"})
     message = error_of(saved)
-    assert f"written by anchorview '9.1\\n' in a newer format ({FORMAT_VERSION + 1};" in message
-    assert __version__ in message
-    assert "Upgrade anchorview" in message
-    forge_document(saved, {"new": 1})
-    assert "Upgrade anchorview" in error_of(saved)
+    for part in ("'9.1\\n'", str(FORMAT_VERSION + 1), __version__, "Upgrade"):
+        assert part in message
 
 
-@pytest.mark.parametrize("version", [None, 0, -1, True, 1.0, "1", [1]])
+@pytest.mark.parametrize("version", [None, 0, True, "1"])
 def test_invalid_versions(saved, version):
     forge_document(saved, {"format_version": version})
-    assert "its format has no version" in error_of(saved)
+    assert "version" in error_of(saved)
 
 
 OTHER_FORMATS = (b"[1]", b"3", b'{"format": "other"}', b'{"format": ["a"]}')

