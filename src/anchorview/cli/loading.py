@@ -103,6 +103,15 @@ class TableOptions:
     header: bool = _table(
         "CSV files have no names of columns.", " /--no-header", default=True, show_default=False
     )
+    sep: str | None = _table("Separator in CSV files; detected by default.", metavar="TEXT")
+    decimal: str | None = _table("Decimal mark in CSV files; detected by default.", metavar="TEXT")
+    encoding: str | None = _table("Encoding of CSV files; detected by default.")
+    dates: str | None = _table(
+        "Form of dates in CSV files, such as %d.%m.%Y; detected by default.", metavar="FORMAT"
+    )
+    na_values: list[str] | None = _table(
+        "Text in CSV files that means a missing value, as empty cells do.", metavar="TEXT"
+    )
     zero_rows_missing: bool = _table(
         "Treat a row of zeros as a sample without this view.", "--zero-rows-missing", default=False
     )
@@ -110,9 +119,12 @@ class TableOptions:
     @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of `read_views`, apart from those on missing rows."""
+        names = ("sep", "decimal", "encoding", "dates", "na_values")
+        given = {name: value for name in names if (value := getattr(self, name))}
         return {
             "id_column": self.id_column,
             "header": self.header,
+            "csv": given or None,
             "views": parse_pairs(self.views, "--view"),
             "drop": tuple(self.drop or ()),
         }
@@ -180,8 +192,8 @@ class MetadataOptions:
     """Options on a table with what is known about the samples, for the report."""
 
     metadata: Path | None = _report(
-        "Table of other variables (.csv, .tsv or .parquet): which of them differ between clusters. "
-        "Its first column has the sample ids, if the data have any."
+        "Table of other variables (.csv, .tsv, .parquet or .xlsx): which of them differ between "
+        "clusters. Its first column has the sample ids, if the data have any."
     )
     texts: str | None = _report("Column of --metadata with texts.")
     thumbnails: str | None = _report(
@@ -243,7 +255,7 @@ def _rows_by_sample(
 
     from anchorview._utils.errors import DataFileError
     from anchorview.datasets.file_contents import ReadOptions
-    from anchorview.datasets.formats.table_folder import read_table
+    from anchorview.datasets.formats.table_files import read_table
 
     table = read_table(path, ReadOptions(id_column=ids is not None), name)
     if ids is None:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +23,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes
 from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors
+from anchorview.datasets.formats.csv import warn_of_detected
 from anchorview.datasets.formats.npy import (
     FEATURE_NAMES,
     LABELS,
@@ -30,13 +31,8 @@ from anchorview.datasets.formats.npy import (
     without_objects,
     write_npy_header,
 )
-from anchorview.datasets.formats.table_checks import checked_ids, table_view, union_of_samples
-from anchorview.datasets.formats.table_folder import (
-    integers_if_all,
-    read_blocks,
-    read_labels,
-    table_files,
-)
+from anchorview.datasets.formats.table_files import integers_if_all, read_labels, tables_of
+from anchorview.datasets.formats.tables import Table, checked_ids, table_view, union_of_samples
 from anchorview.datasets.reading import existing_format, open_views, read_views, stays_on_disk
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.row_source import working_precision
@@ -55,6 +51,7 @@ def convert(
     dtype: str | None = None,
     id_column: str | bool = True,
     header: bool = True,
+    csv: Mapping[str, Any] | None = None,
     views: ViewSelection | None = None,
     drop: Sequence[str] = (),
 ) -> Path:
@@ -81,6 +78,8 @@ def convert(
         Column with the sample ids of tables, as in :func:`read_views`.
     header : bool, default=True
         Whether CSV files have a header, as in :func:`read_views`.
+    csv : dict, default=None
+        How CSV files are written, as in :func:`read_views`.
     views : dict of str to str, default=None
         Matrices or tables that are views, as in :func:`read_views`.
     drop : sequence of str, default=()
@@ -120,7 +119,7 @@ def convert(
         raise ValueError(f"dtype must be 'float32', 'float64' or None; got {dtype!r}.")
     with atomic_folder(folder) as part:
         with data_file_errors(path):
-            options = ReadOptions(None, id_column, header, views, drop=tuple(drop))
+            options = ReadOptions(None, id_column, header, csv, views, drop=tuple(drop))
             prepare = _tables if existing_format(path, options).by_id else _arrays
             sources, target, sample_ids = prepare(path, options)
             names = _file_names([view.name for view in sources])
@@ -201,36 +200,36 @@ _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
 """Views, class labels and sample ids."""
 
 
-def _tables(folder: Path, options: ReadOptions) -> _Data:
-    """Prepare a folder of tables, whose samples are matched by their ids."""
-    files, label_file = table_files(folder, options)
+def _tables(path: Path, options: ReadOptions) -> _Data:
+    """Prepare tables, whose samples are matched by their ids."""
+    tables, label_table = tables_of(path, options)
     outlines = {}
-    for name, file in files.items():
-        read = partial(_numeric_blocks, file, name, options, FileVersion.of(file))
+    for name, table in tables.items():
+        read = partial(_numeric_blocks, table, name, FileVersion.of(table.path))
         parts = [(block.index, block.columns, block.to_numpy().dtype) for block in read()]
         indices, (columns, *_), types = zip(*parts, strict=True)
-        with data_file_errors(file):
+        with data_file_errors(table.path):
             own_ids = checked_ids(indices[0].append(list(indices[1:])), options)
         outlines[name] = own_ids, columns, np.result_type(*types), read
-    ids = union_of_samples({files[name].name: o[0] for name, o in outlines.items()}, options)
+    ids = union_of_samples({tables[name].title: o[0] for name, o in outlines.items()}, options)
     views = []
     for name, (own_ids, columns, dtype, read) in outlines.items():
         rows, missing = ids.get_indexer(own_ids), ~ids.isin(own_ids)
         features = column_names(columns)
         views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))
-    return views, read_labels(label_file, ids, options), integers_if_all(ids)
+    target = read_labels(label_table, ids, options)
+    warn_of_detected([*tables.values(), label_table])
+    return views, target, integers_if_all(ids)
 
 
-def _numeric_blocks(
-    file: Path, name: str, options: ReadOptions, version: FileVersion | None
-) -> Iterator[pd.DataFrame]:
+def _numeric_blocks(table: Table, name: str, version: FileVersion | None) -> Iterator[pd.DataFrame]:
     """Read a table, which must have this version, in blocks of numbers of one type."""
-    with data_file_errors(file):
-        require_unchanged(file, version)
-        for table in read_blocks(file, options, name, BLOCK_BYTES):
-            values = table_view(table, file, numbers=True).values()
-            yield pd.DataFrame(values, table.index, table.columns, copy=False)
-            require_unchanged(file, version)
+    with data_file_errors(table.path):
+        require_unchanged(table.path, version)
+        for block in table.blocks(name, BLOCK_BYTES):
+            values = table_view(block, table.path, numbers=True).values()
+            yield pd.DataFrame(values, block.index, block.columns, copy=False)
+            require_unchanged(table.path, version)
 
 
 def _arrays(path: Path, options: ReadOptions) -> _Data:

@@ -103,6 +103,8 @@ class ReadOptions:
     """Column of tables with the sample ids; True for the first one, False if there is none."""
     header: bool = True
     """Whether the first row of a CSV file has the names of the columns."""
+    csv: Mapping[str, Any] | None = None
+    """How CSV files are written, as far as it is known."""
     views: ViewSelection | None = None
     """Which matrices of a file with several per view are read, or which tables of a folder."""
     categorical: tuple[str, ...] = ()

@@ -1,10 +1,10 @@
 """Reading of files and folders of views, without ever running code from them."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -26,12 +26,8 @@ from anchorview.datasets.formats.array_stores import (
 )
 from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5
 from anchorview.datasets.formats.npy import open_npy_folder, read_npz
-from anchorview.datasets.formats.table_checks import all_numbers
-from anchorview.datasets.formats.table_folder import (
-    CSV_SUFFIXES,
-    open_parquet_folder,
-    read_table_folder,
-)
+from anchorview.datasets.formats.table_files import TABLE_SUFFIXES, open_parquet, read_tables
+from anchorview.datasets.formats.tables import all_numbers
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.stored_view import StoredView, View, ViewFile
 from anchorview.views.table_columns import feature_names_of
@@ -43,6 +39,7 @@ def read_views(
     zero_rows_missing: bool = False,
     id_column: str | bool = True,
     header: bool = True,
+    csv: Mapping[str, Any] | None = None,
     views: ViewSelection | None = None,
     labels: str | None = None,
     categorical: Sequence[str] = (),
@@ -57,9 +54,10 @@ def read_views(
     - in ``.mat``: the matrices of the cell array ``X``, or else of the only cell array of
       matrices, as "view_0", "view_1", ...; without one, the matrices ``X1``, ``X2``, ...; without
       those, all matrices with more than one row and column, in the natural order of their names;
-    - in a folder: its ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz`` and ``.parquet`` files, by
-      their names without suffix, in natural order; class labels are such a file too, with one
-      column; a warning names the files that are not read;
+    - in a folder: its ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.parquet`` and ``.xlsx``
+      files, by their names without suffix, in natural order; class labels are such a file too, with
+      one column; a warning names the files that are not read;
+    - in one such file: its table; in ``.xlsx``, each sheet that is not empty, by its name;
     - in ``.h5mu``: ``X`` of each modality, or the matrices that `views` names; in ``.h5ad``,
       ``X`` or these matrices; class labels are a column of ``obs``;
     - in a folder of ``.npy`` files, ``.h5``, ``.hdf5`` and a Zarr store: those that
@@ -76,47 +74,56 @@ def read_views(
     as complex matrices, and otherwise ignored with a warning. In ``.mat``, text, structs, scalars
     and vectors are ignored, and so is anything beside a cell array or numbered matrices.
 
-    In a folder of tables, samples are matched by their ids: views may have different samples, and
-    the union is read, in order of first appearance. In CSV and TSV, there is a header, the id is
-    the first column, and an empty field is NaN; in Parquet, the id is the index of the DataFrame,
-    or the first column if the index is only row numbers. Ids are strings, unless all are integers
-    without leading zeros. If there are class labels, every sample needs one. Tables are refused if
-    one shares no id with any other, if their ids differ only in blanks or as 1 and 1.0 do, if the
-    first column cannot be ids (repeated values, or numbers with fractions), or if the header looks
-    like a sample.
+    In tables, samples are matched by their ids: views may have different samples, and the union is
+    read, in order of first appearance. In CSV, TSV and Excel, there is a header, the id is the
+    first column, and only an empty field is missing; in Parquet, the id is the index of the
+    DataFrame, or the first column if the index is only row numbers. Ids are strings, unless all are
+    integers without leading zeros. If there are class labels, every sample needs one. Tables are
+    refused if one shares no id with any other, if their ids differ only in blanks or as 1 and 1.0
+    do, if the first column cannot be ids (repeated values, or numbers with fractions), or if the
+    header looks like a sample.
+
+    Separators, decimal marks, encodings and forms of dates of CSV and TSV files are detected, and a
+    warning names those that are not usual.
 
     A column of a table is a number, a category, a text, a boolean or a date, and keeps its type if
-    not all columns are numbers. In CSV and TSV, dates have the form 2024-12-31, integers with
-    leading zeros are text, and so is a column in which at least half of the values are no numbers;
-    if fewer are, the first of them is named in an error. Estimators encode such tables by
+    not all columns are numbers. In CSV and TSV, integers with leading zeros are text. A column that
+    is numbers or dates except for fewer than half of its values is text too, and a warning names
+    the first of these values. Estimators encode such tables by
     :class:`anchorview.preprocessing.TableEncoder`.
 
     Parameters
     ----------
     path : str or path-like
-        A ``.npz`` file, a ``.mat`` file of MATLAB 5 or later, a folder, or a ``.h5mu``, ``.h5ad``,
-        ``.h5`` or ``.hdf5`` file. Some need an extra package: HDF5 and MATLAB 7.3
-        ``pip install "anchorview[hdf5]"``, Parquet ``"anchorview[parquet]"``, Zarr
-        ``"anchorview[zarr]"``, ``.h5mu`` and ``.h5ad`` ``"anchorview[mudata]"``.
+        A ``.npz`` file, a ``.mat`` file of MATLAB 5 or later, a folder, a table, or a ``.h5mu``,
+        ``.h5ad``, ``.h5`` or ``.hdf5`` file. Some need an extra package: HDF5 and MATLAB 7.3
+        ``pip install "anchorview[hdf5]"``, Parquet ``"anchorview[parquet]"``, Excel
+        ``"anchorview[excel]"``, Zarr ``"anchorview[zarr]"``, ``.h5mu`` and ``.h5ad``
+        ``"anchorview[mudata]"``.
     zero_rows_missing : bool, default=False
         Whether a row of zeros means that the sample lacks the view. A row of NaN always does.
     id_column : str or bool, default=True
-        For folders of tables, the name of the column with the sample ids. If True, the first
+        For tables, the name of the column with the sample ids. If True, the first
         column. If False, there are no ids: rows are matched by position, and all tables need the
         same number of rows.
     header : bool, default=True
-        For folders of tables, whether the first row of CSV files has the names of the columns.
+        Whether the first row of CSV files and Excel sheets has the names of the columns.
+    csv : dict, default=None
+        How CSV files are written, as far as it should not be detected: ``sep`` (between fields),
+        ``decimal`` (mark), ``encoding``, ``dates`` (format, such as ``"%d.%m.%Y"``) and
+        ``na_values`` (texts that mean a missing value).
     views : dict of str to str, default=None
         For ``.h5ad`` and ``.h5mu`` files, the matrices that are views, as `views` of
-        :meth:`anchorview.DALMC.fit`. If None, ``X`` of each modality. For folders of tables, the
-        files that are views, by the names of the views. If None, all of them.
+        :meth:`anchorview.DALMC.fit`. If None, ``X`` of each modality. For folders of tables and
+        ``.xlsx`` files, the files or sheets that are views, by the names of the views. If None,
+        all of them.
     labels : str, default=None
         Name of the variable, file or column with the class labels. If None, the names above.
     categorical : sequence of str, default=()
-        For folders of tables, columns that are categories, such as codes that are numbers: names
+        For tables, columns that are categories, such as codes that are numbers: names
         of columns, in all tables that have them, or ``"table:column"``.
     drop : sequence of str, default=()
-        For folders of tables, columns that are left out, likewise.
+        For tables, columns that are left out, likewise.
 
     Returns
     -------
@@ -156,7 +163,7 @@ def read_views(
            [ True,  True],
            [False,  True]])
     """
-    options = ReadOptions(labels, id_column, header, views, tuple(categorical), tuple(drop))
+    options = ReadOptions(labels, id_column, header, csv, views, tuple(categorical), tuple(drop))
     return read_or_open(path, options, zero_rows_missing=zero_rows_missing)
 
 
@@ -190,6 +197,7 @@ def open_views(
     *,
     id_column: str | bool = True,
     header: bool = True,
+    csv: Mapping[str, Any] | None = None,
     views: ViewSelection | None = None,
     labels: str | None = None,
     categorical: Sequence[str] = (),
@@ -207,9 +215,9 @@ def open_views(
     - in ``.h5ad``, ``.h5mu`` and ``.mat`` of MATLAB 7.3: the matrices that :func:`read_views`
       reads; sparse ones are read in parts if they are in CSR form, as anndata stores them by
       default, and otherwise as a whole;
-    - in a folder of only ``.parquet`` files: each file. All must have the same samples in the same
-      order; their ids are read with the rows. Rows of a table that has columns other than numbers
-      are read as tables.
+    - in a ``.parquet`` file, or in a folder of only such files: each file. All must have the same
+      samples in the same order; their ids are read with the rows. Rows of a table that has columns
+      other than numbers are read as tables.
 
     Samples are rows; only in ``.mat`` may they be columns. Class labels and availability have the
     names that :func:`read_views` knows, and follow its rules.
@@ -222,9 +230,8 @@ def open_views(
         anything else that :func:`read_views` reads to a folder of ``.npy`` files.
     id_column : str or bool, default=True
         Column with the sample ids of tables, as in :func:`read_views`.
-    header : bool, default=True
-        Whether CSV files have a header, as in :func:`read_views`. Only True can be opened, as CSV
-        files cannot stay on disk.
+    header, csv
+        How CSV files are written, as in :func:`read_views`; they cannot stay on disk.
     views : dict of str to str, default=None
         Matrices or tables that are views, as in :func:`read_views`.
     labels : str, default=None
@@ -261,7 +268,9 @@ def open_views(
     """
     path = Path(path).absolute()
     with data_file_errors(path):
-        options = ReadOptions(labels, id_column, header, views, tuple(categorical), tuple(drop))
+        options = ReadOptions(
+            labels, id_column, header, csv, views, tuple(categorical), tuple(drop)
+        )
         entry = existing_format(path, options)
         if entry.open is None:
             names = ", ".join(f"a {other.name}" for other in FORMATS if other.open is not None)
@@ -285,10 +294,10 @@ class Format:
     """Opens the views, whose rows are then read by slices; None if the format cannot do that."""
     kind: Literal["file", "store", "folder"] = "file"
     """A file, a folder with a suffix of its own, or a folder with one file per view."""
+    by_id: bool = False
+    """Whether views are tables with different samples, which are matched by their ids."""
     requires: Callable[[Path], bool] = lambda path: True
     """Condition on the contents, in addition to the suffix."""
-    by_id: bool = False
-    """Whether views may have different samples, which are matched by their ids."""
     selects: bool = False
     """Whether it has several matrices per view, of which ``ReadOptions.views`` selects one."""
 
@@ -301,10 +310,11 @@ class Format:
             return any(name.endswith(self.suffixes) for name in names)
         if self.kind == "store" and any((path / name).exists() for name in ZARR_METADATA):
             return True
-        return path.suffix.lower() in self.suffixes and self.requires(path)
+        return path.name.lower().endswith(self.suffixes) and self.requires(path)
 
 
-TABLES, PARQUET = "folder of .csv, .tsv or .parquet files", "folder of .parquet files"
+NOT_PARQUET = tuple(suffix for suffix in TABLE_SUFFIXES if suffix != ".parquet")
+TABLE = ".csv, .tsv, .parquet or .xlsx"
 
 # The first format that matches counts.
 FORMATS = (
@@ -316,9 +326,11 @@ FORMATS = (
     Format(".h5ad file", (".h5ad",), open=open_annotated, selects=True),
     Format("Zarr store", (".zarr",), open=open_zarr, kind="store"),
     Format("folder of .npy files", (".npy",), open=open_npy_folder, kind="folder"),
-    Format(TABLES, CSV_SUFFIXES, read_table_folder, kind="folder", by_id=True),
+    Format(".parquet file", (".parquet",), read_tables, open_parquet, by_id=True),
+    Format(f"{TABLE} file", TABLE_SUFFIXES, read_tables, by_id=True),
+    Format(f"folder of {TABLE} files", NOT_PARQUET, read_tables, kind="folder", by_id=True),
     # Tables that are all in Parquet can stay on disk.
-    Format(PARQUET, (".parquet",), read_table_folder, open_parquet_folder, "folder", by_id=True),
+    Format("folder of .parquet files", (".parquet",), read_tables, open_parquet, "folder", True),
 )
 
 
@@ -342,15 +354,15 @@ def existing_format(path: Path, options: ReadOptions) -> Format:
     if entry is None:
         raise DataFileError(
             f"no views that can be read. Save them as a {', '.join(f.name for f in FORMATS)}; a "
-            "folder has one file per view: put a single file into a folder, and give the folder."
+            "folder has one file per view."
         )
     known = {"labels", "views"} if entry.selects else {"labels"}
     for option in () if entry.by_id else fields(options):
         value = getattr(options, option.name)
         if option.name not in known and value != option.default:
             raise DataFileError(
-                f"{option.name}={value!r} is for folders of .csv, .tsv and .parquet files (views= "
-                f"also for .h5ad and .h5mu files), not for a {entry.name}. Leave it out."
+                f"{option.name}={value!r} is for {TABLE} files (views= also for .h5ad and .h5mu "
+                f"files), not for a {entry.name}. Leave it out."
             )
     return entry
 

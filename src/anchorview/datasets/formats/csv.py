@@ -1,196 +1,396 @@
-"""CSV and TSV tables, compressed or not: sample ids in one column, features in the others.
+"""CSV and TSV tables as programs write them, compressed or not.
 
-The header has the names of the columns.
+Separator, decimal mark, encoding and the form of dates are detected unless they are given: the
+separator by the standard library, the encoding by chardet, and the form of dates by pandas.
 """
 
+import codecs
 import csv
 import gzip
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from importlib import import_module
+from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.tseries.api import guess_datetime_format
 
 from anchorview._utils.errors import DataFileError
-from anchorview.datasets.file_contents import ReadOptions, require_free_memory
-from anchorview.datasets.formats.table_checks import require_content, rows_in_block
+from anchorview._utils.text import listed, one_line, quoted
+from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_free_memory
+from anchorview.datasets.formats.tables import Table, rows_in_block
+from anchorview.views.table_columns import ID_COLUMNS
 
-ID_NAME = re.compile(
-    r"|(.*[ _.-])?(id|index|key|name|sample|cell|barcode|patient|subject|object|gene)s?|unnamed: 0"
-)
-"""Names, in lower case, that headers have for sample ids; rows of data do not start with them."""
+DIALECT = ("sep", "decimal", "encoding", "dates", "na_values")
+"""What can be given; all but the last is detected otherwise."""
 
+SEPARATORS = "\t;,|"
+"""Separators that are detected. If several are possible, the first is taken: commas are also
+decimal marks."""
+
+SNIFFED_LINES = 20
+"""Lines by which the separator is detected."""
+SAMPLE = 2**16
+"""Characters at the start of a file that are read to detect how it is written."""
+SAMPLE_ROWS = 100
+"""Rows by which the decimal mark and columns of integers are detected."""
+EXAMINED = 100
+"""Values by which a column of texts is taken for numbers or dates."""
+SCANNED = 2**20
+"""Bytes that are searched at a time for the encoding and for codes."""
+UNUSUAL = 1000
+"""Lines with unusual characters by which the encoding is detected."""
+
+USUAL_ENCODINGS = ("utf-8", "utf-8-sig")
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Encodings by the byte order marks with which they begin."""
+FIELD_END = re.compile(rb"[,;|\t\r\"]")
 CODE = re.compile("0[0-9]+")
-DATE = r"\d{4}-\d{2}-\d{2}([T ][\d:.]+)?"
+"""An integer with leading zeros, such as a postal code: a text."""
+NUMBER = {mark: re.compile(rf"[+-]?\d*{re.escape(mark)}\d+") for mark in ".,"}
+"""Numbers by their decimal mark."""
+DATE = re.compile("(?=.*%Y)(?=.*%d)(?=.*%[mbB])")
+"""Formats with year, month and day."""
 
 
-def csv_frames(
-    path: Path, options: ReadOptions, block_bytes: int | None = None, *, text: bool = False
-) -> Iterator[pd.DataFrame]:
-    """Read a table with the sample ids as its index, in blocks or whole.
+class CsvTable(Table):
+    """A CSV or TSV file."""
 
-    If `text`, the values are strings, as class labels always are.
-    """
-    if block_bytes is None:
-        _require_memory(path)
-    names = _column_names(path, options)
-    position = options.id_position(names)
-    features = csv_features(path, options)
-    as_text = {j for j, name in enumerate(names) if text or name == options.labels}
-    if not text:
-        as_text |= _code_columns(path, options, {position, *as_text}) & set(range(len(names)))
-    as_text -= {position}
-    how: dict[str, Any] = {
-        # pandas may drop fields beyond the header. With a column of their own they are noticed.
-        "names": [*range(len(names)), "excess"],
-        "dtype": dict.fromkeys(as_text, str),
-        # Otherwise pandas takes ids such as NA for missing and 0012 for a number.
-        "converters": {} if position is None else {position: str},
-        "chunksize": rows_in_block(block_bytes, len(features)),
-    }
-    done = 0
-    with _opened(path) as stream:
-        if options.header:
-            next(_rows(path, stream))
-        reader = pd.read_csv(
-            stream, sep=_separator(path), index_col=False, low_memory=False, header=None, **how
-        )
-        while (table := _next(reader)) is not None:
-            longer = np.flatnonzero(table.pop("excess").notna())
-            if len(longer):
-                raise DataFileError(
-                    f"row {done + longer[0] + 1} has more fields than the "
-                    f"{'header' if options.header else 'first row'}. Give every column a name, and "
-                    "quote fields that contain separators."
-                )
-            done += len(table)
-            if position is not None:
-                table = table.set_index(position)
-            require_content(*table.shape)
-            yield table.set_axis(features, axis=1)
-
-
-def csv_features(path: Path, options: ReadOptions) -> list[Any]:
-    """Names of the columns apart from the sample ids, or their numbers if there is no header."""
-    names = _column_names(path, options)
-    position = options.id_position(names)
-    features = [name for j, name in enumerate(names) if j != position]
-    return features if options.header else list(range(len(features)))
-
-
-def _next(reader: Any) -> pd.DataFrame | None:
-    with warnings.catch_warnings():
-        # pandas only warns when it drops fields beyond the header.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        return next(reader, None)
-
-
-def _code_columns(path: Path, options: ReadOptions, left_out: set[int | None]) -> set[int]:
-    """Positions of columns with integers with leading zeros, which pandas would drop."""
-    start = _separator(path) if 0 in left_out else "(?:^|[,\t])"
-    code = re.compile(start + '"?0[0-9]')
-    columns: set[int] = set()
-    with _opened(path) as stream:
-        if any(map(code.search, stream)):
-            stream.seek(0)
-            for row in islice(_rows(path, stream), int(options.header), None):
-                columns.update(j for j, x in enumerate(row) if CODE.fullmatch(x))
-    return columns
-
-
-def typed_columns(table: pd.DataFrame, left_out: list[Any]) -> pd.DataFrame:
-    """Table with dates in place of their texts.
-
-    Raises if most values of a column of text are numbers, as the others are probably errors.
-    """
-    table = table.copy(deep=False)
-    for name in table.columns.difference(left_out, sort=False):
-        texts = table[name].dropna()
-        if pd.api.types.infer_dtype(texts) != "string":
-            continue
-        others = texts[pd.to_numeric(texts, errors="coerce").isna()]
-        if 0 < 2 * len(others) < len(texts):
+    def __init__(self, path: Path, name: str, options: ReadOptions) -> None:
+        super().__init__(path, name, options)
+        self._given = dict(options.csv or {})
+        if unknown := self._given.keys() - set(DIALECT):
             raise DataFileError(
-                f"the column {name!r} is not numeric: it holds {others.iloc[0]!r} (sample "
-                f"{str(others.index[0])!r}). Correct the value, leave it empty if it is missing, "
-                "or read the column as a category with categorical=."
+                f"csv has {sorted(unknown)[0]!r}; it may have {listed(list(DIALECT))}."
             )
-        if texts.str.fullmatch(DATE).all():
-            dates = pd.to_datetime(table[name], format="ISO8601", errors="coerce")
-            if dates.count() == len(texts):
-                table[name] = dates
-    return table
+        self._is_compressed = path.name.lower().endswith(".gz")
+        self.detected: dict[str, str] = {}
+        """What is not given and not usual, with an example; complete when the table is read."""
+        self.doubts: dict[str, str] = {}
+        """Columns that are nearly numbers or dates, with what they hold instead."""
 
+    def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
+        if block_bytes is None:
+            self._require_memory()
+        position = self.options.id_position(self.columns)
+        features = dict(zip(self._places, self.features, strict=True))
+        if view is None:
+            as_text = as_read = set(features)
+        else:
+            categories = self.options.named("categorical", view, features.values())
+            as_text = self._codes & features.keys() | set(filter(self._is_label, features))
+            as_read = {j for j in features if self._is_label(j) or features[j] in categories}
+        ids = set() if position is None else {position}
+        for frame in self._read(as_text | ids, rows_in_block(block_bytes, len(features))):
+            for j in features.keys() - as_read:
+                is_code = j in self._codes and frame[j].str.fullmatch(CODE).any()
+                if frame[j].dtype.kind == "O" and not is_code:
+                    frame[j] = self._typed(frame[j], str(features[j]))
+            table = frame if position is None else frame.set_index(position)
+            yield table.set_axis(list(features.values()), axis=1)
 
-def _column_names(path: Path, options: ReadOptions) -> list[Any]:
-    """Names of the columns, or their numbers if there is no header."""
-    with _opened(path) as stream:
-        first = next(_rows(path, stream), None)
-    if first is None:
-        raise DataFileError("the file is empty. Export the table again.")
-    if not options.header:
-        return list(range(len(first)))
-    _require_header(first, options)
-    # pandas makes names different, and gives one to columns without.
-    with _opened(path) as stream:
-        return list(pd.read_csv(stream, sep=_separator(path), nrows=0, index_col=False).columns)
+    @property
+    def _places(self) -> list[int]:
+        """Positions of the columns apart from the sample ids."""
+        position = self.options.id_position(self.columns)
+        return [j for j in range(len(self.columns)) if j != position]
 
+    def _is_label(self, place: int) -> bool:
+        return self.columns[place] == self.options.labels
 
-def _opened(path: Path, mode: str = "rt") -> Any:
-    how: dict[str, Any] = {"encoding": "utf-8-sig", "newline": ""} if mode == "rt" else {}
-    return gzip.open(path, mode, **how) if _is_compressed(path) else path.open(mode, **how)
+    def _read(self, texts: Iterable[int], n_rows: int) -> Iterator[pd.DataFrame]:
+        """Read the columns, which are numbered, in blocks of rows; some of them as texts."""
+        missing = self._given.get("na_values", ())
+        missing = ["", *([missing] if isinstance(missing, str) else missing)]
+        by_place: Any = dict.fromkeys([*self._places, "excess"], missing)
+        types: Any = dict.fromkeys(texts, str)
+        try:
+            with self._opened() as stream, warnings.catch_warnings():
+                # pandas only warns when it drops fields.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                if self.options.header:
+                    next(filter(None, csv.reader(stream, delimiter=self._separator)))
+                reader = pd.read_csv(
+                    stream,
+                    sep=self._separator,
+                    decimal=self._decimal,
+                    header=None,
+                    # pandas drops fields beyond the header. In a column, they are noticed.
+                    names=[*range(len(self.columns)), "excess"],
+                    index_col=False,
+                    dtype=types,
+                    # Only empty cells are missing: NA may be Namibia, or an id.
+                    keep_default_na=False,
+                    na_values=by_place,
+                    low_memory=False,
+                    chunksize=n_rows,
+                )
+                for frame in reader:
+                    longer = frame.index[frame.pop("excess").notna()]
+                    if len(longer):
+                        raise pd.errors.ParserError(f"row {longer[0] + 1}")
+                    yield frame
+        except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+            raise DataFileError(
+                f"a row has more fields than the {'header' if self.options.header else 'first row'}"
+                f" ({one_line(error)}). Give every column a name, quote fields that contain the "
+                f"separator ({self._separator!r}), or give another separator."
+            ) from error
 
+    def _typed(self, texts: "pd.Series[Any]", name: str) -> "pd.Series[Any]":
+        """Numbers or dates in place of texts if all of them are; warns if nearly all are."""
+        known = texts.dropna()
+        examined = known.iloc[:EXAMINED]
+        if pd.api.types.infer_dtype(examined) != "string":
+            return texts
+        order = None
+        if 2 * self._numbers(examined).count() > len(examined):
+            values = self._numbers(texts)
+        elif order := _date_format(known, self._given.get("dates"), self._decimal == ","):
+            values = _dates(texts, order)
+        else:
+            return texts
+        failed = known[values[known.index].isna()]
+        failed = failed[failed.str.lower() != "nan"]
+        if len(failed):
+            if 2 * len(failed) < len(known):
+                self.doubts[name] = (
+                    f"{'dates' if order else 'numbers'}, but {len(failed)} of {len(known)} values "
+                    f"are none, the first {quoted(failed.iloc[0])} in row {failed.index[0] + 1}"
+                )
+            return texts
+        if order and "dates" not in self._given and not _is_iso(order):
+            self.detected.setdefault(f"dates as {order}", known.iloc[0])
+        return values
 
-def _rows(path: Path, stream: IO[str]) -> Iterator[list[str]]:
-    """Fields of the lines that are not blank."""
-    return filter(None, csv.reader(stream, delimiter=_separator(path)))
+    def _numbers(self, texts: "pd.Series[Any]") -> "pd.Series[Any]":
+        if self._decimal != ".":
+            texts = texts.str.replace(self._decimal, ".", regex=False)
+        return pd.to_numeric(texts, errors="coerce")
 
+    def _opened(self, mode: str = "rt") -> Any:
+        how = {"encoding": self._encoding, "newline": ""} if mode == "rt" else {}
+        opened: Any = gzip.open if self._is_compressed else open
+        return opened(self.path, mode, **how)
 
-def _is_compressed(path: Path) -> bool:
-    return path.name.lower().endswith(".gz")
+    def _blocks(self) -> Iterator[bytes]:
+        """Bytes of the text, in whole lines."""
+        with self._opened("rb") as stream:
+            while block := stream.read(SCANNED):
+                yield block + stream.readline()
 
-
-def _separator(path: Path) -> str:
-    return "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
-
-
-def _require_memory(path: Path) -> None:
-    """Raise if the text of a table does not fit into memory; a small compressed file may not."""
-    if not _is_compressed(path):
-        require_free_memory(path.stat().st_size, "reading the table")
-        return
-    size = 0
-    with _opened(path, "rb") as stream:
-        while block := stream.read(2**24):
+    def _require_memory(self) -> None:
+        """Raise if the text does not fit into memory; a small compressed file may not."""
+        size = 0 if self._is_compressed else self.path.stat().st_size
+        for block in self._blocks() if self._is_compressed else ():
             size += len(block)
             require_free_memory(size, "reading the table")
+        require_free_memory(size, "reading the table")
+
+    @cached_property
+    def _encoding(self) -> str:
+        if "encoding" in self._given:
+            return str(self._given["encoding"])
+        start = next(self._blocks(), b"")
+        example = ""
+        encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), None)
+        if encoding is None:
+            try:
+                for _ in codecs.iterdecode(self._blocks(), "utf-8"):
+                    pass
+                encoding = "utf-8"
+            except UnicodeDecodeError:
+                lines = (line for block in self._blocks() for line in block.split(b"\n"))
+                unusual = islice((line for line in lines if not line.isascii()), UNUSUAL)
+                words = [word for line in unusual for word in FIELD_END.split(line)]
+                encoding, example = _detected_encoding([w for w in words if not w.isascii()])
+        if encoding not in USUAL_ENCODINGS:
+            self.detected[f"encoding {encoding}"] = example
+        return encoding
+
+    @cached_property
+    def _sample(self) -> str:
+        """Lines at the start of the text."""
+        with self._opened() as stream:
+            text: str = stream.read(SAMPLE) + stream.readline()
+        if not text.strip():
+            raise DataFileError("the file is empty. Export the table again.")
+        return text
+
+    @cached_property
+    def _separator(self) -> str:
+        usual = "\t" if self.path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
+        if "sep" in self._given:
+            return str(self._given["sep"])
+        sniffer = csv.Sniffer()
+        sniffer.preferred = list(SEPARATORS)
+        lines = islice(StringIO(self._sample, newline=""), SNIFFED_LINES)
+        try:
+            separator = sniffer.sniff("".join(lines), delimiters=SEPARATORS).delimiter
+        except csv.Error:
+            # A single column.
+            return usual
+        if separator != usual:
+            self.detected[f"{separator!r} between fields"] = ""
+        return separator
+
+    @cached_property
+    def _rows(self) -> list[list[str]]:
+        """Fields of the first lines that are not blank."""
+        rows = csv.reader(StringIO(self._sample, newline=""), delimiter=self._separator)
+        return list(islice(filter(None, rows), SAMPLE_ROWS))
+
+    @cached_property
+    def _decimal(self) -> str:
+        if "decimal" in self._given:
+            return str(self._given["decimal"])
+        fields = [field for row in self._rows for field in row]
+        numbers = {mark: list(filter(NUMBER[mark].fullmatch, fields)) for mark in NUMBER}
+        if len(numbers[","]) <= len(numbers["."]):
+            return "."
+        self.detected["',' as the decimal mark"] = numbers[","][0]
+        return ","
+
+    @cached_property
+    def columns(self) -> list[Any]:
+        """Names of all columns, or their numbers if there is no header."""
+        with data_file_errors(self.path):
+            first = self._rows[0]
+            if not self.options.header:
+                return list(range(len(first)))
+            self._require_header(first)
+            # pandas makes names different, and gives one to columns without.
+            header = StringIO(self._sample, newline="")
+            return list(pd.read_csv(header, sep=self._separator, nrows=0, index_col=False).columns)
+
+    @cached_property
+    def _codes(self) -> set[int]:
+        """Positions of columns that seem to have integers with leading zeros."""
+        separator = self._separator
+        lines = (line for block in self._blocks() for line in _with_codes(block, separator))
+        rows = csv.reader((line.decode("ascii", "replace") for line in lines), delimiter=separator)
+        return {
+            j
+            for row in rows
+            for j, field in enumerate(row)
+            if field.startswith("0") and CODE.fullmatch(field)
+        }
+
+    def _require_header(self, first: list[str]) -> None:
+        """Raise if the first row is a sample, or if there is no column of sample ids."""
+        fields = pd.Series(first, dtype=str).str.strip()
+        name = fields[0].lower()
+        if self.options.has_ids:
+            # Numbers may be the names of features, such as wavelengths, beside that of the ids.
+            is_named = name in {"", *ID_COLUMNS} or name.endswith(("id", "name", "gene"))
+            fields = fields[1:]
+        else:
+            # pandas writes the names 0, 1, 2, ... for columns without.
+            is_named = first == list(map(str, range(len(first))))
+        given = fields[fields != ""]
+        if len(given) and not is_named and self._numbers(given).notna().all():
+            raise DataFileError(
+                f"the first row is {', '.join(first[:3])}, ..., like a sample, but must be a "
+                "header with the names of the columns. Add one, or pass header=False if it is a "
+                "sample. If it is a header, name the column of the sample ids 'id', or pass "
+                "id_column=False to match rows by position."
+            )
 
 
-def _require_header(first: list[str], options: ReadOptions) -> None:
-    """Raise if the first row is a sample, or if there is no column of sample ids."""
-    if options.has_ids:
-        # Numbers may be the names of features, such as wavelengths, beside that of the ids.
-        is_sample = _are_numbers(first[1:]) and not ID_NAME.fullmatch(first[0].strip().lower())
-    else:
-        # pandas writes the names 0, 1, 2, ... for columns without.
-        is_sample = _are_numbers(first) and first != list(map(str, range(len(first))))
-    if is_sample:
-        raise DataFileError(
-            f"the first row is {', '.join(first[:3])}, ..., like a sample, but must be a header "
-            "with the names of the columns. Add one, or pass header=False if it is a sample. If "
-            "it is a header, name the column of the sample ids 'id', or pass id_column=False to "
-            "match rows by position."
+def warn_of_detected(tables: Iterable[Table | None]) -> None:
+    """Warn of how tables are written, as far as it is unusual, and of columns with odd values."""
+    of_csv = [table for table in tables if isinstance(table, CsvTable)]
+    files: dict[tuple[str, ...], list[CsvTable]] = {}
+    for table in of_csv:
+        if table.detected:
+            files.setdefault(tuple(table.detected), []).append(table)
+    for dialect, alike in files.items():
+        found = [
+            f"{part} ({quoted(alike[0].detected[part])})" if alike[0].detected[part] else part
+            for part in dialect
+        ]
+        warnings.warn(
+            f"{listed([table.title for table in alike])}: read with {', '.join(found)}. This was "
+            f"detected: give {', '.join(DIALECT[:4])} if it is wrong.",
+            stacklevel=3,
         )
+    for table in of_csv:
+        for name, doubt in table.doubts.items():
+            warnings.warn(
+                f"{table.path}: column {quoted(name)} has {doubt}, so that it is read as text. "
+                "Correct the values, or give them as na_values if they mean missing ones.",
+                stacklevel=3,
+            )
 
 
-def _are_numbers(fields: list[str]) -> bool:
-    """Whether all fields are numbers or empty, but not all are empty."""
-    given = [field for field in fields if field.strip()]
-    try:
-        return bool(list(map(float, given)))
-    except ValueError:
-        return False
+def _with_codes(text: bytes, separator: str) -> list[bytes]:
+    """Lines of a block that seem to have a field that is an integer with leading zeros."""
+    # In UTF-16 and UTF-32, zeros are beside every common character.
+    text = text.replace(b"\0", b"")
+    values = np.frombuffer(text, np.uint8)
+    zeros = np.flatnonzero(values[1:-1] == ord("0")) + 1
+    zeros = zeros[(ord("0") <= values[zeros + 1]) & (values[zeros + 1] <= ord("9"))]
+    zeros = zeros[np.isin(values[zeros - 1], list(b'\n"' + separator.encode()))]
+    ends = np.flatnonzero(values == ord("\n"))
+    lines = np.unique(np.searchsorted(ends, zeros))
+    starts, ends = np.append(0, ends + 1), np.append(ends, len(values))
+    return [text[starts[i] : ends[i]] for i in lines.tolist()]
+
+
+def _detected_encoding(words: list[bytes]) -> tuple[str, str]:
+    """Encoding of words that are not all in UTF-8, and the first of them."""
+    chardet = import_module("chardet")
+    era = chardet.EncodingEra.MODERN_WEB
+    text = b"\n".join(dict.fromkeys(words))
+    if 2 * sum("\ufffd" in word.decode("utf-8", "replace") for word in words) < len(words):
+        raise DataFileError(
+            "the file is nearly all UTF-8, but not all: it is damaged, or of two encodings. Export "
+            "it again, or give its encoding."
+        )
+    found = chardet.detect(text, encoding_era=era, prefer_superset=True)["encoding"] or "cp1252"
+    encoding = codecs.lookup(found).name
+    return encoding, words[0].decode(encoding, errors="replace")
+
+
+def _date_format(texts: "pd.Series[Any]", given: str | None, day_first: bool) -> str | None:
+    """Format of texts most of which are dates; None if they are not."""
+    if given is not None:
+        return given if 2 * _dates(texts, given).count() > len(texts) else None
+    with warnings.catch_warnings():
+        # pandas warns if there is only one order.
+        warnings.simplefilter("ignore")
+        guesses = {
+            guess: None
+            for first in (day_first, not day_first)
+            for text in texts.iloc[:3]
+            if (guess := guess_datetime_format(text, dayfirst=first)) and DATE.match(guess)
+        }
+    found = {guess: _dates(texts.iloc[:EXAMINED], guess).count() for guess in guesses}
+    most = max(found.values(), default=0)
+    if 2 * most <= min(len(texts), EXAMINED):
+        return None
+    # If days and months can be exchanged in the first values, the rest decides.
+    tied = [guess for guess in found if found[guess] == most]
+    return max(tied, key=lambda guess: _dates(texts, guess).count()) if tied[1:] else tied[0]
+
+
+def _dates(texts: "pd.Series[Any]", order: str) -> "pd.Series[Any]":
+    # With the form of ISO, days and times may be mixed.
+    order, utc = "ISO8601" if _is_iso(order) else order, "%z" in order
+    return pd.to_datetime(texts, format=order, errors="coerce", utc=utc)
+
+
+def _is_iso(order: str) -> bool:
+    return order.startswith("%Y-%m-%d")

@@ -7,7 +7,6 @@ import json
 import mmap
 import os
 import warnings
-import zipfile
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +30,7 @@ from anchorview.datasets.file_contents import (
     stored_variable,
     views_among,
 )
-from anchorview.datasets.formats.table_folder import TABLE_SUFFIXES, files_by_name
+from anchorview.datasets.formats.table_files import TABLE_SUFFIXES, files_by_name
 from anchorview.views.stored_view import StoredView, Target, View, ViewFile
 
 READERS = {
@@ -192,8 +191,10 @@ def _address(array: Array) -> int:
 
 def read_npz(path: Path, options: ReadOptions) -> ViewFile:
     """Read all matrices of an archive as views."""
-    if not zipfile.is_zipfile(path):
-        raise DataFileError("not an .npz archive. Save the views with numpy.savez.")
+    with path.open("rb") as stream:
+        # Otherwise the error about a single array or a pickle with this suffix would be less clear.
+        if stream.read(2) != b"PK":
+            raise DataFileError("not an .npz archive. Save the views with numpy.savez.")
     arrays: Variables = {}
     with np.load(path, allow_pickle=False) as archive:
         require_free_memory(sum(m.file_size for m in archive.zip.infolist()), "reading the arrays")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from anchorview._utils.errors import DataFileError, optional_import
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_free_memory
-from anchorview.datasets.formats.table_checks import require_content, rows_in_block, table_view
+from anchorview.datasets.formats.tables import Table, require_content, rows_in_block, table_view
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import TableView, column_names
 
@@ -77,10 +77,35 @@ def _open(path: Path) -> Any:
     return parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
 
 
-def parquet_features(path: Path, options: ReadOptions) -> list[str]:
-    """Names of the columns that are neither ids nor the index of a stored DataFrame."""
-    schema = _open(path).schema_arrow
-    return _features(schema, _places_of_ids(schema, options)[1])
+class ParquetTable(Table):
+    """A Parquet file."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+        return list(_open(self.path).schema_arrow.names)
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the columns that are neither ids nor the index of a stored DataFrame."""
+        schema = _open(self.path).schema_arrow
+        return _features(schema, _places_of_ids(schema, self.options)[1])
+
+    def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
+        file = _open(self.path)
+        n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
+        if block_bytes is None:
+            # All values as 8 bytes, in blocks and together.
+            require_free_memory(16.0 * n_rows * n_columns, "reading the table")
+        ids, left_out = _places_of_ids(file.schema_arrow, self.options)
+        require_content(n_rows, n_columns - len(left_out))
+        start = 0
+        for batch in file.iter_batches(rows_in_block(block_bytes, n_columns)):
+            table = _frame(batch)
+            rows = range(start, start + len(table))
+            start = rows.stop
+            index = table[ids] if isinstance(ids, str) else ids[rows.start : start] if ids else rows
+            yield table.drop(columns=list(left_out)).set_axis(pd.Index(index))
 
 
 def _features(schema: Any, left_out: Container[str]) -> list[str]:
@@ -116,26 +141,6 @@ def parquet_view(path: Path, options: ReadOptions, name: str) -> ParquetView:
             feature_names=column_names(pd.Index(features)),
             kinds=() if view.is_numeric else view.kinds,
         )
-
-
-def parquet_frames(
-    path: Path, options: ReadOptions, block_bytes: int | None = None, *, text: bool = False
-) -> Iterator[pd.DataFrame]:
-    """Read a table with the sample ids as its index, in blocks or whole; all types are kept."""
-    file = _open(path)
-    n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
-    if block_bytes is None:
-        # All values as 8 bytes, in blocks and together.
-        require_free_memory(16.0 * n_rows * n_columns, "reading the table")
-    ids, left_out = _places_of_ids(file.schema_arrow, options)
-    require_content(n_rows, n_columns - len(left_out))
-    start = 0
-    for batch in file.iter_batches(rows_in_block(block_bytes, n_columns)):
-        table = _frame(batch)
-        rows = range(start, start + len(table))
-        start = rows.stop
-        index = table[ids] if isinstance(ids, str) else ids[rows.start : start] if ids else rows
-        yield table.drop(columns=list(left_out)).set_axis(pd.Index(index))
 
 
 def _places_of_ids(schema: Any, options: ReadOptions) -> tuple[str | range | None, tuple[str, ...]]:

@@ -1,6 +1,7 @@
-"""Checks of the sample ids and columns of tables, in all formats."""
+"""Tables of all formats: their rows, and checks of their sample ids and columns."""
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,62 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import DataFileError
-from anchorview.datasets.file_contents import ReadOptions
+from anchorview.datasets.file_contents import ReadOptions, data_file_errors
 from anchorview.views.alignment import require_shared_ids, spelled_alike, union_of_ids
-from anchorview.views.table_columns import TableView
+from anchorview.views.table_columns import TableView, concatenated
 
 NO_IDS = "pass id_column=False to match rows by position"
 NO_VIEW = (
     "If the table is not a view, leave it out: give the name and the file of each view with views=."
 )
+
+
+class Table(ABC):
+    """A table of a file, with a row per sample."""
+
+    def __init__(self, path: Path, name: str, options: ReadOptions) -> None:
+        self.path, self.options = path, options
+        self.name = name
+        """Name of the file without suffix, or of the sheet."""
+
+    @property
+    def title(self) -> str:
+        """Name for messages."""
+        return self.path.name
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[Any]:
+        """Names of all columns, or their numbers if there is no header."""
+
+    @property
+    def features(self) -> list[Any]:
+        """Names of the columns apart from the sample ids, or their numbers."""
+        position = self.options.id_position(self.columns)
+        names = [name for j, name in enumerate(self.columns) if j != position]
+        return names if self.options.header else list(range(len(names)))
+
+    @abstractmethod
+    def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
+        """Read the features with the sample ids as the index, in blocks or whole."""
+
+    def blocks(self, view: str | None, block_bytes: int | None = None) -> Iterator[pd.DataFrame]:
+        """Read the columns of a view with the sample ids as the index, in blocks or whole.
+
+        Without the name of a view, it has class labels, which are read as text.
+        """
+        with data_file_errors(self.path):
+            for frame in self._frames(view, block_bytes):
+                require_content(*frame.shape)
+                dropped = [] if view is None else self.options.named("drop", view, frame)
+                yield frame.drop(columns=dropped)
+
+    def read(self, view: str | None = None) -> pd.DataFrame:
+        """Read all rows, indexed by sample ids that are strings."""
+        blocks = list(self.blocks(view))
+        frame = concatenated(blocks) if len(blocks) > 1 else blocks[0]
+        with data_file_errors(self.path):
+            return frame.set_axis(checked_ids(frame.index, self.options))
 
 
 def rows_in_block(block_bytes: int | None, n_columns: int) -> int:
@@ -44,7 +93,7 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
     missing = np.flatnonzero(ids.isna() | (ids == ""))
     if len(missing):
         raise DataFileError(f"row {missing[0] + 1} has no sample id. Add it.")
-    if options.id_column is True:
+    if options.id_column is True and len(ids) and _is_number(ids[0]):
         # Numbers that are not all integers are measurements.
         numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
         fractions = np.flatnonzero(numbers % 1 != 0)
@@ -90,6 +139,10 @@ def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "
     except ValueError as error:
         raise DataFileError(f"{error} If the tables have no ids, {NO_IDS}.") from None
     return union_of_ids(list(ids.values()))
+
+
+def _is_number(sample: object) -> bool:
+    return bool(pd.notna(pd.to_numeric(str(sample), errors="coerce")))
 
 
 def _spelling(sample: str) -> str:

@@ -1,0 +1,60 @@
+"""Excel workbooks with a table per sheet. Needs python-calamine."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from anchorview._utils.errors import optional_import
+from anchorview.datasets.file_contents import ReadOptions
+from anchorview.datasets.formats.tables import Table
+
+EXCEL_SUFFIX = ".xlsx"
+
+
+class SheetTable(Table):
+    """A sheet of a workbook."""
+
+    @property
+    def title(self) -> str:
+        """Name for messages."""
+        return f"{self.path.name}, sheet {self.name!r}"
+
+    @property
+    def columns(self) -> list[Any]:
+        """Names of all columns."""
+        return list(self._cells.columns)
+
+    @cached_property
+    def _cells(self) -> pd.DataFrame:
+        # Cells keep their types, so that a text such as 0012 stays one.
+        cells = pd.read_excel(
+            self.path,
+            sheet_name=self.name,
+            header=0 if self.options.header else None,
+            engine="calamine",
+            dtype=object,
+            keep_default_na=False,
+            na_values=[""],
+        )
+        return cells.dropna(how="all", ignore_index=True)
+
+    def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
+        position = self.options.id_position(self.columns)
+        frame = self._cells if position is None else self._cells.set_index(self.columns[position])
+        frame = frame.set_axis(self.features, axis=1)
+        yield frame if view is None else frame.infer_objects()
+
+
+def sheets_of(path: Path, options: ReadOptions) -> dict[str, SheetTable]:
+    """Sheets of a workbook that are not empty, by name."""
+    optional_import("python_calamine", "Excel files", "excel")
+    with pd.ExcelFile(path, engine="calamine") as book:
+        names = [str(name) for name in book.sheet_names]
+        return {
+            name: SheetTable(path, name, options)
+            for name in names
+            if not book.parse(name, header=None, nrows=1).empty
+        }
