@@ -84,6 +84,18 @@ def _tables(folder, suffix):
     return write_tables(folder / "data", **texts)
 
 
+def _workbook(folder):
+    with pd.ExcelWriter(folder / "data.xlsx") as writer:
+        for name, table in {"a": frame(TALL, IDS), "y": frame(LABELS[:, None], IDS)}.items():
+            table.to_excel(writer, sheet_name=name)
+    return folder / "data.xlsx"
+
+
+def _parquet_file(folder):
+    frame(TALL, IDS).to_parquet(folder / "data.parquet")
+    return folder / "data.parquet"
+
+
 def _read(path):
     file = read_views(path)
     data = MultiViewData(file.views, available=file.available)
@@ -116,6 +128,8 @@ WRITERS = {
     "npy folder": partial(_written, write=write_npy_folder, name="data", **ARRAYS),
     "CSV folder": partial(_tables, suffix="csv"),
     "Parquet folder": partial(_tables, suffix="parquet"),
+    "Parquet file": _parquet_file,
+    "Excel": _workbook,
 }
 """Functions that write views into a folder in every format."""
 
