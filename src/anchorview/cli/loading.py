@@ -281,7 +281,7 @@ def _read_batch(path: Path, data: LoadedData) -> Any:
     """Batches in a file: a column of them in the order of the samples, or after one of ids."""
     from anchorview._utils.errors import DataFileError
     from anchorview.datasets.file_contents import ReadOptions
-    from anchorview.datasets.formats.table_folder import read_table
+    from anchorview.datasets.formats.table_files import read_table
 
     alone = read_table(path, ReadOptions(id_column=False)).shape[1] == 1
     ids = None if alone else data.ids
