@@ -31,8 +31,8 @@ from anchorview.datasets.formats.npy import (
     without_objects,
     write_npy_header,
 )
+from anchorview.datasets.formats.table import Table, checked_ids, table_view, union_of_samples
 from anchorview.datasets.formats.table_files import integers_if_all, read_labels, tables_of
-from anchorview.datasets.formats.tables import Table, checked_ids, table_view, union_of_samples
 from anchorview.datasets.reading import existing_format, open_views, read_views, stays_on_disk
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.row_source import working_precision

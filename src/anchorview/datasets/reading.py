@@ -26,8 +26,8 @@ from anchorview.datasets.formats.array_stores import (
 )
 from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5
 from anchorview.datasets.formats.npy import open_npy_folder, read_npz
+from anchorview.datasets.formats.table import all_numbers
 from anchorview.datasets.formats.table_files import TABLE_SUFFIXES, open_parquet, read_tables
-from anchorview.datasets.formats.tables import all_numbers
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.stored_view import StoredView, View, ViewFile
 from anchorview.views.table_columns import feature_names_of

@@ -24,7 +24,7 @@ from pandas.tseries.api import guess_datetime_format
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import listed, one_line, quoted
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_free_memory
-from anchorview.datasets.formats.tables import Table, rows_in_block
+from anchorview.datasets.formats.table import Table, rows_in_block
 from anchorview.views.table_columns import ID_COLUMNS
 
 DIALECT = ("sep", "decimal", "encoding", "dates", "na_values")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from anchorview._utils.errors import optional_import
 from anchorview.datasets.file_contents import ReadOptions
-from anchorview.datasets.formats.tables import Table
+from anchorview.datasets.formats.table import Table
 
 EXCEL_SUFFIX = ".xlsx"
 

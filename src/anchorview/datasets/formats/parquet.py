@@ -12,7 +12,7 @@ import pandas as pd
 
 from anchorview._utils.errors import DataFileError, optional_import
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_free_memory
-from anchorview.datasets.formats.tables import Table, require_content, rows_in_block, table_view
+from anchorview.datasets.formats.table import Table, require_content, rows_in_block, table_view
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import TableView, column_names
 

@@ -27,7 +27,7 @@ from anchorview.datasets.file_contents import (
 from anchorview.datasets.formats.csv import CsvTable, warn_of_detected
 from anchorview.datasets.formats.excel import EXCEL_SUFFIX, sheets_of
 from anchorview.datasets.formats.parquet import ParquetTable, parquet_view
-from anchorview.datasets.formats.tables import (
+from anchorview.datasets.formats.table import (
     Table,
     all_numbers,
     checked_ids,
