@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from anchorview import DALMC, MultiViewData, load, open_views
 from anchorview.datasets import read_views
+from helpers.command_line import run
 
 N, K = 90, 3
 WORDS = [["apple", "plum", "fruit"], ["wheel", "engine", "road"], ["queen", "castle", "crown"]]
@@ -67,6 +68,30 @@ def test_tables_in_files(tmp_path):
         model = DALMC(K, random_state=0).fit(read(tmp_path), views=VIEWS)
         assert adjusted_rand_score(model.labels_, expected.labels_) == 1
         np.testing.assert_array_equal(model.predict(read(tmp_path)), model.labels_)
+
+
+@pytest.mark.filterwarnings("ignore:.*holds texts")
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_single_file_in_python_and_in_the_shell(suffix, tmp_path):
+    frame, y = wide()
+    path = tmp_path / f"price.{suffix}"
+    frame.to_csv(path, index_label="id") if suffix == "csv" else frame.to_parquet(path)
+    file = read_views(path, views=VIEWS)
+    assert {name: list(view.columns) for name, view in file.views.items()} == {
+        "price": ["p1", "p2"], "text": ["title"], "rest": ["a", "b"]
+    }  # fmt: skip
+    model = DALMC(K, random_state=0).fit(file)
+    np.testing.assert_array_equal(model.predict(read_views(path)), model.labels_)
+    np.testing.assert_array_equal(model.predict(frame), model.labels_)
+    options = ["--view", "price=p1,p2", "--view", "text=title", "--view", "rest=..."]
+    saved, labels = tmp_path / "m.anchorview", tmp_path / "labels.csv"
+    for arguments in (
+        ("fit", path, "-k", K, "--method", "dalmc", *options, "--save", saved),
+        ("predict", saved, path, "--out", labels),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 0, result.output
+    assert adjusted_rand_score(pd.read_csv(labels)["cluster"], y) > 0.9
 
 
 def test_unknown_columns_and_empty_views_are_named():

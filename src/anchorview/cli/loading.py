@@ -87,7 +87,8 @@ class TableOptions:
     views: list[str] | None = option(
         "Matrix of an .h5ad or .h5mu file that is a view: X, layer:NAME or obsm:NAME, and features "
         "selected by a column of var (rna=X:highly_variable); or a table of a folder "
-        "(rna=rna.csv). Repeat for each view.",
+        "(rna=rna.csv), or columns of a single table (price=p1,p2 and rest=...). Repeat for each "
+        "view.",
         "--view",
         metavar="VIEW=MATRIX",
     )
@@ -125,9 +126,15 @@ class TableOptions:
             "id_column": self.id_column,
             "header": self.header,
             "csv": given or None,
-            "views": parse_pairs(self.views, "--view"),
+            "views": _matrices_or_columns(parse_pairs(self.views, "--view")),
             "drop": tuple(self.drop or ()),
         }
+
+
+def _matrices_or_columns(views: dict[str, str] | None) -> dict[str, Any] | None:
+    """Views with the columns that they have, if several are given, as tuples."""
+    pairs = (views or {}).items()
+    return {name: tuple(x.split(",")) if "," in x else x for name, x in pairs} or None
 
 
 @dataclass(frozen=True)

@@ -115,8 +115,8 @@ def read_views(
     views : dict of str to str, default=None
         For ``.h5ad`` and ``.h5mu`` files, the matrices that are views, as `views` of
         :meth:`anchorview.DALMC.fit`. If None, ``X`` of each modality. For folders of tables and
-        ``.xlsx`` files, the files or sheets that are views, by the names of the views. If None,
-        all of them.
+        ``.xlsx`` files, the files or sheets that are views, by the names of the views. Of a single
+        table, the columns of each view, as `views` of :meth:`anchorview.DALMC.fit`. If None, all.
     labels : str, default=None
         Name of the variable, file or column with the class labels. If None, the names above.
     categorical : sequence of str, default=()

@@ -36,7 +36,7 @@ from anchorview.views.anndata_matrices import (
     require_mudata,
     rows_in_modality,
 )
-from anchorview.views.column_division import columns_by_view, plain_selection
+from anchorview.views.column_division import REST, columns_by_view, plain_selection
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import RowSource
 from anchorview.views.stored_anndata import select_stored
@@ -163,6 +163,14 @@ def _divided(X: Any, selection: ViewSelection) -> NamedViews:
         available=None if available is None else np.repeat(available, len(columns), axis=1),
         feature_names=tuple(names[positions] for positions in columns.values()),
     )
+
+
+def divided_file(file: ViewFile, division: Any) -> ViewFile:
+    """Columns of the only table of a file as several views."""
+    divided = _divided(file, division)
+    views = dict(zip(divided.names, divided.views, strict=True))
+    selection = plain_selection(division)
+    return replace(file, views=views, available=divided.available, selection=selection)
 
 
 def _columns_of(view: Any, positions: list[int]) -> Any:
@@ -351,8 +359,10 @@ def selection_like_fit(X: Any, fitted: ViewSelection | None) -> ViewSelection | 
     names: Any = modalities_of(X) if is_mudata(X) else _beside_anndata(X)
     if not names and hasattr(X, "columns"):
         return fitted
-    if isinstance(X, ViewFile) and len(X.views) == 1 and set(X.views).isdisjoint(fitted):
-        return fitted
+    if isinstance(X, ViewFile) and len(X.views) == 1 and X.selection is None:
+        divides = any(isinstance(of_view, tuple) or of_view == REST for of_view in fitted.values())
+        if divides or set(X.views).isdisjoint(fitted):
+            return fitted
     return {name: matrix for name, matrix in fitted.items() if name in names} or None
 
 

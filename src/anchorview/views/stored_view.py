@@ -227,7 +227,7 @@ class ViewFile:
     feature_names : mapping of str to array of str
         Names of the features of sparse views, by view, where the file has them. DataFrames and
         views that were opened have their own.
-    selection : dict of str to str, or None
+    selection : dict, or None
         Which matrices of an AnnData or MuData file are the views, if they were selected.
     """
 
@@ -237,4 +237,4 @@ class ViewFile:
     sample_ids: "pd.Index[Any] | None" = None
     available: "NDArray[np.bool_] | None" = None
     feature_names: Mapping[str, FeatureNames] = field(default_factory=dict)
-    selection: Mapping[str, str] | None = None
+    selection: Mapping[str, str | tuple[str, ...]] | None = None

@@ -5,6 +5,7 @@ Samples are matched by their ids.
 
 import re
 import warnings
+from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from anchorview.datasets.formats.table import (
     union_of_samples,
 )
 from anchorview.views.alignment import reindex_rows
+from anchorview.views.input_grammar import divided_file
 from anchorview.views.stored_view import View, ViewFile
 
 # Without leading zeros, and short enough for 64 bits.
@@ -77,7 +79,18 @@ def read_tables(path: Path, options: ReadOptions) -> ViewFile:
         views[name] = _reindexed(frame, rows).set_axis(index)
     if target is not None:
         target = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
-    return ViewFile(views, target, path, sample_ids, available)
+    return _divided(ViewFile(views, target, path, sample_ids, available), tables, options)
+
+
+def _divides(tables: Mapping[str, Table], options: ReadOptions) -> bool:
+    """Whether `views` divides the columns of the only table, instead of naming tables."""
+    titles = {title for name, table in tables.items() for title in (name, table.title)}
+    given = () if options.views is None else options.views.values()
+    return len(tables) == 1 and not all(isinstance(x, str) and x in titles for x in given)
+
+
+def _divided(file: ViewFile, tables: Mapping[str, Table], options: ReadOptions) -> ViewFile:
+    return divided_file(file, options.views) if _divides(tables, options) else file
 
 
 def _reindexed(table: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
@@ -104,7 +117,8 @@ def open_parquet(path: Path, options: ReadOptions) -> ViewFile:
         ids = checked_ids(pd.RangeIndex(n_samples) if ids is None else ids, options)
     target = read_labels(label_table, ids, options)
     # Without ids: they are read with the rows of the views.
-    return ViewFile(dict(views), None if target is None else target.to_numpy(), path)
+    file = ViewFile(dict(views), None if target is None else target.to_numpy(), path)
+    return _divided(file, tables, options)
 
 
 def tables_of(path: Path, options: ReadOptions) -> tuple[dict[str, Table], Table | None]:
@@ -128,7 +142,7 @@ def tables_of(path: Path, options: ReadOptions) -> tuple[dict[str, Table], Table
     # A single file may have any name.
     has_labels = label_names and (path.is_dir() or len(tables) > 1)
     label_table = tables.pop(label_names[0]) if has_labels else None
-    if options.views is not None:
+    if options.views is not None and not _divides(tables, options):
         by_title = tables | {table.title: table for table in tables.values()}
         if unknown := [title for title in options.views.values() if title not in by_title]:
             raise DataFileError(
