@@ -158,7 +158,7 @@ def test_a_column_that_selects_features_is_true_or_false(mask):
         ),
         (
             lambda: modality(RNA, ["a", "b", "a"]),
-            r"the sample id 'a' .* call obs_names_make_unique\(\)",
+            "the sample id 'a'",
         ),
         (
             lambda: mudata.MuData(
@@ -167,7 +167,7 @@ def test_a_column_that_selects_features_is_true_or_false(mask):
             "share features, not samples",
         ),
         (lambda: mudata.MuData({}), "no modalities"),
-        (lambda: mudata.MuData({"inner": example()}), "Modality 'inner' is itself a MuData object"),
+        (lambda: mudata.MuData({"inner": example()}), "'inner' is itself"),
     ],
 )
 def test_refused_objects(make, message):
@@ -175,38 +175,15 @@ def test_refused_objects(make, message):
         views_from_mudata(make())
 
 
-@pytest.mark.parametrize("change", ["fewer samples", "other names"])
-def test_changed_modality(change):
-    data = example()
-    if change == "fewer samples":
-        data.mod["rna"] = data["rna"][["c", "NA"]].copy()
-    else:
-        data["rna"].obs_names = ["x", "y", "z"]
-    with pytest.raises(ValueError, match=r"samples of modality 'rna' .* Call mdata.update\(\)"):
-        views_from_mudata(data)
-    if change == "fewer samples":
-        data.update()
-    else:
-        # From mudata 0.4 on, update does not take other names.
-        data = mudata.MuData(data.mod)
-    _, available = views_from_mudata(data)
-    assert available.sum() == data["rna"].n_obs + 2
-
-
 RAGGED = {"rna": (RNA, ["x", "y", "z"]), "protein": (RNA[:2] + 1, ["z", "x"])}
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_array])
-@pytest.mark.parametrize("backed", [False, True])
 @pytest.mark.parametrize("other", ["AnnData", "frame"])
-@pytest.mark.usefixtures("object_strings")
-def test_anndata_is_aligned_by_its_names(tmp_path, form, backed, other):
+def test_anndata_is_aligned_by_its_names(form, other):
     views = {name: modality(form(X), ids, name) for name, (X, ids) in RAGGED.items()}
     if other == "frame":
         views["protein"] = views["protein"].to_df()
-    if backed:
-        views["rna"].write(tmp_path / "rna.h5ad")
-        views["rna"] = anndata.read_h5ad(tmp_path / "rna.h5ad", backed="r")
     data = MultiViewData(views)
     assert data.names == ("rna", "protein")
     assert list(data.sample_ids) == ["x", "y", "z"]

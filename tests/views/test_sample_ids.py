@@ -239,14 +239,6 @@ def test_shared_ids_are_expected_unless_join_is_given(views, tmp_path):
             DALMC(3, random_state=0).fit(given_views, join="outer").predict(given_views)
 
 
-def test_digits_in_strings_are_no_numbers(views):
-    """Those in files are tested with other tables in files."""
-    frame = framed(views, [[f"00{i}" for i in range(N)]] * len(views))["view_0"]
-    coded = frame.assign(zip=[f"{i:05}" for i in range(N)])
-    for form in (coded, coded.astype(object), coded.astype({"zip": "string"})):
-        assert DALMC(3).fit({"v": form}).preprocessing_[0].kinds_[-1] == "text"
-
-
 @pytest.mark.parametrize("form", ["memory", "sparse", "files"])
 def test_a_hint_names_views_of_raw_counts(form, views, tmp_path):
     rng = np.random.default_rng(0)

@@ -41,17 +41,11 @@ def by_cell(model):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "X:", "X:a:b", "layer", "layer:", "layer:a:", "obsm", "obsm:a:b", "var:a", 3]
+    "text", ["", "x", "X:", "X:a:b", "layer:", "layer:a:", "obsm:a:b", "var:a", 3]
 )
 def test_unknown_choices_are_refused(text):
-    with pytest.raises(ValueError, match=r"View 'rna' cannot be .* Give 'X', 'layer:NAME'"):
+    with pytest.raises(ValueError, match="'rna'"):
         MatrixChoice.parse(text, "rna")
-
-
-@pytest.mark.parametrize("views", [{}, ["X"], "X", {1: "X"}])
-def test_views_must_be_a_dict_of_names(mdata, views):
-    with pytest.raises(TypeError, match="views must"):
-        parse(mdata, views)
 
 
 def test_views_of_one_object(mdata):
@@ -114,8 +108,9 @@ def test_inner_join_needs_ids_and_samples(mdata):
         parse(mdata, None, "left")
     with pytest.raises(TypeError, match="join='inner' does not apply to MultiViewData"):
         parse(MultiViewData(np.eye(3)), None, "inner")
-    with pytest.raises(TypeError, match="views must be a dict"):
-        DALMC(2).fit(mdata, views="X")
+    for views in ("X", ["X"], {}, {1: "X"}):
+        with pytest.raises(TypeError, match="views must"):
+            DALMC(2).fit(mdata, views=views)
     frames = [pd.DataFrame(np.eye(2), list("ab")), pd.DataFrame(np.eye(2), list("cd"))]
     with pytest.raises(ValueError, match="No sample has all views"):
         parse(frames, None, "inner")
@@ -264,14 +259,3 @@ def test_files_in_dask_unless_samples_lack_sparse_views(mdata, path, tmp_path):
     mudata.MuData(gaps).write(tmp_path / "gaps.h5mu")
     with pytest.raises(ValueError, match=r"view 0 \('rna'\) is sparse, and \d+ samples lack it"):
         dask_views(open_views(tmp_path / "gaps.h5mu"))
-
-
-def test_wide_files_need_memory_for_gram_matrices_only_if_these_are_added_up(tmp_path):
-    X = sparse.random_array(
-        (60, 3000), density=0.01, random_state=0, format="csr", dtype=np.float32
-    )
-    annotated(sparse.csr_matrix(X), [f"c{i}" for i in range(60)], "g").write(tmp_path / "a.h5ad")
-    source = open_source(open_views(tmp_path / "a.h5ad"), "20MB")
-    assert source.reduce(len, int.__add__, "counting") == 60
-    with pytest.raises(MemoryError, match=r"needs .* MB"):
-        DALMC(2, solver="compressed", memory_limit="20MB").fit(source)
