@@ -1,5 +1,6 @@
 """Memory limits: their syntax, and that a fit stays within them."""
 
+import re
 import subprocess
 import sys
 from unittest.mock import patch
@@ -11,7 +12,13 @@ from hypothesis import strategies as st
 
 from anchorview import DALMC
 from anchorview._utils import memory
-from anchorview._utils.memory import address_space, available_memory, free_memory, memory_budget
+from anchorview._utils.memory import (
+    address_space,
+    available_memory,
+    free_memory,
+    memory_budget,
+    require_memory,
+)
 from anchorview.datasets.formats.npy import NpyView, open_npy
 from helpers.command_line import printed_by
 
@@ -182,6 +189,18 @@ print(peak() - before)
 model.transform([np.load(path)])
 print(peak() - before)
 """
+
+
+@pytest.mark.parametrize("needed", [1.0e9, 1.0000001e9, 5.01e6, 5e9])
+@pytest.mark.parametrize("allowed", [0.99999e9, 1e9 - 200, 5.0e6, 3e3])
+def test_message_shows_that_more_is_needed_than_allowed(needed, allowed):
+    if needed <= allowed:
+        pytest.skip("enough memory")
+    with pytest.raises(MemoryError) as info:
+        require_memory(needed, "It", "", allowed)
+    figures = re.findall(r"([\d.]+) (GB|MB|kB)", str(info.value))
+    more, less = (float(number) * {"GB": 1e9, "MB": 1e6, "kB": 1e3}[u] for number, u in figures)
+    assert more > less
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")

@@ -120,6 +120,14 @@ def test_error_for_tables_with_different_samples_has_row(tmp_path, views_and_y):
         DALMC(K).fit(open_views(path).views)
 
 
+def test_row_groups_larger_than_the_limit_are_read_in_slices(tmp_path, views_and_y):
+    views, _ = views_and_y
+    write_view_tables(tmp_path, views, "parquet", row_group_size=N)
+    model = DALMC(K, random_state=0, memory_limit="1MB").fit(open_views(tmp_path))
+    expected = DALMC(K, random_state=0).fit(views).labels_
+    assert adjusted_rand_score(model.labels_, expected) == 1
+
+
 @pytest.mark.parametrize("estimator", [AutoDALMC(K, budget="fast"), BMVC(K)])
 def test_views_that_do_not_fit_into_memory_are_not_read(folder, estimator, monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from anchorview._utils.text import format_bytes
+from anchorview._utils.text import bytes_compared
 
 # Not on Windows, nor in a browser.
 if sys.platform not in ("win32", "emscripten"):
@@ -142,7 +142,7 @@ def require_memory(needed: float, subject: str, advice: str, limit: float | None
     """
     allowed = free_memory() if limit is None else limit
     if needed > allowed:
+        memory, limited = bytes_compared(needed, allowed)
         raise MemoryError(
-            f"{subject} needs {format_bytes(needed)} beyond the data, but {format_bytes(allowed)} "
-            f"may be used. {advice}"
+            f"{subject} needs {memory} beyond the data, but {limited} may be used. {advice}"
         )

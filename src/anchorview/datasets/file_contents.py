@@ -19,7 +19,7 @@ from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import free_memory
-from anchorview._utils.text import format_bytes, listed, one_line, quoted
+from anchorview._utils.text import bytes_compared, listed, one_line, quoted
 from anchorview._utils.typing import Matrix
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.stored_view import StoredView, View, ViewFile
@@ -72,9 +72,10 @@ def require_free_memory(needed: float, what: str) -> None:
     """Raise if what a file declares to hold does not fit into memory, before it is read."""
     free = free_memory()
     if needed > free:
+        memory, limited = bytes_compared(needed, free)
         raise DataFileError(
-            f"{what} needs {format_bytes(needed)} of memory, but {format_bytes(free)} are free. If "
-            "the file is not damaged, use a machine with more memory or keep fewer samples."
+            f"{what} needs {memory} of memory, but {limited} are free. If the file is not damaged, "
+            "use a machine with more memory or keep fewer samples."
         )
 
 

@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state, check_scalar, deprecated, estimato
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils.progress import log_message
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames, PathLike
 from anchorview.core.batch_correction import PartPreparation
@@ -192,11 +193,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         return int(start), int(assignment)
 
     def _say(self, message: object, since: float | None = None) -> float:
-        """If verbose, print a message with the seconds since a time; returns the current time."""
+        """Log a message with the seconds since a time, or print it; returns the current time."""
         now = perf_counter()
-        if self.verbose:
-            took = "" if since is None else f" ({now - since:.2f} s)"
-            print(f"[{type(self).__name__}] {message}{took}")
+        took = "" if since is None else f" ({now - since:.2f} s)"
+        log_message(f"[{type(self).__name__}] {message}{took}", verbose=bool(self.verbose))
         return now
 
 

@@ -120,7 +120,8 @@ class DiskSource(PartSource):
         budget = self.budget - result
         allowed = (budget - self._gram_memory) / (COPIES * workers())
         step = max(getattr(view, "row_step", 1) for view in self.views.views)
-        least = min(step, len(self))
+        least = max(getattr(view, "least_step", 1) for view in self.views.views)
+        least = min(least, len(self))
         require_memory(
             self._gram_memory + COPIES * workers() * least * self._row_bytes,
             f"Reading the views, whose rows have to be read {least} at a time,",
@@ -129,7 +130,10 @@ class DiskSource(PartSource):
         )
         rows = int(min(useful, allowed) // self._row_bytes)
         whole_blocks = lcm(step, self.rows_per_block)
-        step = whole_blocks if whole_blocks <= rows else step
+        if whole_blocks <= rows:
+            step = whole_blocks
+        elif min(step, len(self)) * self._row_bytes > allowed:
+            step = least
         return max(1, rows // step) * step
 
     @property

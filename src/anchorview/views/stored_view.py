@@ -101,6 +101,11 @@ class StoredView(ABC):
         object.__setattr__(self, "version", FileVersion.of(self.path))
 
     @property
+    def least_step(self) -> int:
+        """Number of rows that have to be read at a time."""
+        return self.row_step
+
+    @property
     def is_sparse(self) -> bool:
         """Whether rows are read as CSR matrices."""
         return self.n_stored is not None

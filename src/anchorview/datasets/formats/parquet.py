@@ -19,6 +19,9 @@ from anchorview.views.table_columns import TableView, column_names
 EXAMINED_ROWS = 1000
 """Rows from which the types of columns follow that the schema does not tell."""
 
+SLICE_BUFFER = 2**16
+"""Bytes of a column that are read at a time, if a row group is too large to be read whole."""
+
 
 @dataclass(frozen=True, eq=False)
 class ParquetView(StoredView):
@@ -38,12 +41,20 @@ class ParquetView(StoredView):
         view = table_view(_frame(rows), self.path, self.categories)
         return view if self.kinds else view.values()
 
+    @property
+    def least_step(self) -> int:
+        """Number of rows that have to be read at a time: a row group can be read in slices."""
+        return 1
+
     def _rows(self, start: int, stop: int, columns: list[str]) -> Any:
         """Read some columns of at least one row, from the row groups that cover it."""
         starts = self.group_starts
         groups = [g for g in range(len(starts) - 1) if starts[g] < stop and starts[g + 1] > start]
+        first, last = starts[groups[0]], starts[groups[-1] + 1]
+        if last - first > 2 * (stop - start) and len(columns) > 1:
+            return _slice(self.path, groups, columns, start - first, stop - first)
         table = _open(self.path).read_row_groups(groups, columns=columns)
-        return table.slice(start - starts[groups[0]], stop - start)
+        return table.slice(start - first, stop - start)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         if self.id_source is None:
@@ -62,6 +73,20 @@ class ParquetView(StoredView):
         return ids.astype(np.int64) if integers else pd.Index([str(sample) for sample in ids])
 
 
+def _slice(path: Path, groups: list[int], columns: list[str], start: int, stop: int) -> Any:
+    """Rows of row groups that are too large to be read whole; what precedes them is skipped."""
+    pa = optional_import("pyarrow", "Parquet files", "parquet")
+    found, position = [], 0
+    file = _open(path, buffer_size=SLICE_BUFFER)
+    for batch in file.iter_batches(stop - start, row_groups=groups, columns=columns):
+        begin, end = max(start - position, 0), min(stop - position, len(batch))
+        found += [batch.slice(begin, end - begin)] * (begin < end)
+        position += len(batch)
+        if position >= stop:
+            break
+    return pa.Table.from_batches(found)
+
+
 def _frame(table: Any) -> pd.DataFrame:
     """Table in pandas, in which a column of texts is one even if all of them are missing."""
     pa = optional_import("pyarrow", "Parquet files", "parquet")
@@ -72,9 +97,11 @@ def _frame(table: Any) -> pd.DataFrame:
     return frame
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path, buffer_size: int = 0) -> Any:
     parquet = optional_import("pyarrow.parquet", "Parquet files", "parquet")
-    return parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
+    return parquet.ParquetFile(
+        path, pre_buffer=False, page_checksum_verification=True, buffer_size=buffer_size
+    )
 
 
 class ParquetTable(Table):
