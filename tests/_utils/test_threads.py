@@ -78,19 +78,6 @@ def test_results_are_in_order_even_if_a_later_item_ends_first(cores, monkeypatch
     assert list(parallel_map(work, [])) == []
 
 
-def test_items_are_processed_concurrently(monkeypatch):
-    monkeypatch.setattr(threads, "n_cores", lambda: 3)
-    together = threading.Barrier(3, timeout=10)
-
-    def work(_):
-        together.wait()
-        return threading.get_ident()
-
-    used = {thread for _, thread in parallel_map(work, range(3))}
-    assert len(used) == 3
-    assert threading.get_ident() not in used
-
-
 @pytest.mark.parametrize("cores", [1, 2])
 @pytest.mark.parametrize("error", [ValueError, MemoryError, KeyboardInterrupt])
 def test_an_error_stops_the_map_and_its_threads(cores, error, monkeypatch):
@@ -136,12 +123,3 @@ def test_maps_share_shared_thread_pool_also_after_an_error():
         assert used <= {thread.ident for thread in own_threads()}
         assert len(own_threads()) <= 2
     assert not own_threads()
-
-
-def test_a_map_in_a_kept_thread_has_threads_of_its_own():
-    def work(item):
-        return [inner for _, inner in parallel_map(lambda x: x + item, range(3))]
-
-    with shared_thread_pool():
-        found = [result for _, result in parallel_map(work, range(3))]
-    assert found == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
