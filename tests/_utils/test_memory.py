@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from anchorview import DALMC
 from anchorview._utils import memory
 from anchorview._utils.memory import (
-    address_space,
     available_memory,
     free_memory,
     memory_budget,
@@ -87,13 +86,11 @@ def test_without_limits_the_free_memory_is_that_of_the_machine(tmp_path, set_con
 
 LIMITED = """
 import resource
-import sys
 import numpy as np
-from anchorview._utils.memory import address_space, free_memory
+import psutil
+from anchorview._utils.memory import free_memory
 
-if sys.argv[1:]:
-    sys.modules["psutil"] = None  # as if it were not installed
-before = int(address_space())
+before = psutil.Process().memory_info().vms
 resource.setrlimit(resource.RLIMIT_AS, (before + 300_000_000, resource.RLIM_INFINITY))
 free = free_memory()
 assert 200e6 < free <= 300e6, free
@@ -103,30 +100,8 @@ assert 80e6 < free - free_memory() < 130e6
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs limits of address space")
-@pytest.mark.parametrize("arguments", [[], ["without psutil"]])
-def test_limits_of_address_space_count(arguments):
-    subprocess.run([sys.executable, "-c", LIMITED, *arguments], check=True)
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-def test_memory_is_known_without_psutil(monkeypatch):
-    expected = available_memory(), address_space()
-    monkeypatch.setitem(sys.modules, "psutil", None)
-    assert available_memory() == pytest.approx(expected[0], rel=0.2)
-    assert address_space() == pytest.approx(expected[1], rel=0.2)
-
-
-@pytest.mark.parametrize("content", [None, "", "MemTotal: 5 kB\n", "MemAvailable:\n"])
-def test_memory_is_assumed_where_the_system_does_not_state_it(
-    tmp_path, monkeypatch, set_constants, content
-):
-    monkeypatch.setitem(sys.modules, "psutil", None)
-    set_constants(memory, ROOT=tmp_path)
-    if content is not None:
-        (tmp_path / "proc").mkdir()
-        (tmp_path / "proc/meminfo").write_text(content)
-    assert available_memory() == memory.ASSUMED_BYTES
-    assert address_space() == 0
+def test_limits_of_address_space_count():
+    subprocess.run([sys.executable, "-c", LIMITED], check=True)
 
 
 @pytest.fixture

@@ -2,23 +2,22 @@
 
 import errno
 import os
-import platform
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
+from time import time
 from typing import Any, BinaryIO, TextIO
 
 from anchorview._utils.errors import OutputFileError
 
-HAS_LOCKS = find_spec("fcntl") is not None
-"""Whether the system has file locks."""
+ABANDONED = 24 * 3600
+"""Seconds without a change after which an unfinished file is that of a process that was killed."""
 
-_PART = f".anchorview-{sha256(platform.node().encode()).hexdigest()[:8]}-{{}}.part"
-"""Names of unfinished files of this machine: others on a network drive may not share its locks."""
+_PART = ".anchorview-{}.part"
+"""Names of unfinished files."""
 
 
 def require_writable(path: Path) -> None:
@@ -76,8 +75,8 @@ def atomic_write(path: Path) -> Iterator[TextIO]:
 
     If the block fails or is interrupted, an existing file is kept and nothing else is left. A
     symbolic link is kept, and the file it points to is replaced. Raises an OutputFileError if the
-    file cannot be written. What a killed process left is removed by the next one that writes to
-    the same folder.
+    file cannot be written. What a killed process left is removed, a day later, by the next one
+    that writes to the same folder.
     """
     with _replacing([path], mode="w", encoding="utf-8", newline="\n") as (stream,):
         yield stream
@@ -154,65 +153,17 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Create an empty file or folder beside `target`, removed after the block unless renamed.
-
-    It stays locked as long as this process lives.
-    """
-    _remove_abandoned(target.parent)
-    with ExitStack() as lock:
-        while True:
-            part = target.with_name(_PART.format(token_hex(8)))
-            try:
-                if folder:
-                    part.mkdir()
-                else:
-                    part.touch(exist_ok=False)
-                # Another process may have taken it for abandoned before it was locked.
-                if lock.enter_context(_locked(part, wait=True)) is not False:
-                    yield part
-                    return
-            finally:
+    """Create an empty file or folder beside `target`, removed after the block unless renamed."""
+    for part in target.parent.glob(_PART.format("*")):
+        with suppress(OSError):
+            if time() - part.stat().st_mtime > ABANDONED:
                 _remove(part)
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Remove the unfinished files and folders of processes that no longer exist."""
-    with suppress(OSError):
-        for part in folder.glob(_PART.format("*")):
-            with _locked(part, wait=False) as is_ours:
-                if is_ours:
-                    _remove(part)
-
-
-@contextmanager
-def _locked(part: Path, *, wait: bool) -> Iterator[bool | None]:
-    """Lock a file or folder until the block ends.
-
-    Yields False if it is gone or, without `wait`, locked by another process; None if the system
-    or the drive has no locks.
-    """
-    if not HAS_LOCKS:
-        yield None
-        return
-    import fcntl
-
+    part = target.with_name(_PART.format(token_hex(8)))
     try:
-        descriptor = os.open(part, os.O_RDONLY)
-    except FileNotFoundError:
-        yield False
-        return
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            is_held: bool | None = False
-        except OSError:
-            is_held = None
-        else:
-            is_held = part.exists()
-        yield is_held
+        part.mkdir() if folder else part.touch(exist_ok=False)
+        yield part
     finally:
-        os.close(descriptor)
+        _remove(part)
 
 
 def _remove(part: Path) -> None:
@@ -243,11 +194,15 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
 
     The lock ends with the process, however it ends. Without file locks, nothing is locked.
     """
-    lock = folder / ".lock"
-    lock.touch()
-    with _locked(lock, wait=False) as is_ours:
-        if is_ours is False:
-            raise ValueError(
-                f"{folder} is in use by another run. Wait until it ends, or give another folder."
-            )
+    with (folder / ".lock").open("w") as lock:
+        if find_spec("fcntl") is not None:
+            import fcntl
+
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(
+                    f"{folder} is in use by another run. Wait until it ends, or give another "
+                    "folder."
+                ) from None
         yield

@@ -1,18 +1,19 @@
 """Memory budgets, and errors that state the memory needed before work starts."""
 
-import os
 import re
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from anchorview._utils.text import bytes_compared
 
 # Not on Windows, nor in a browser.
 if sys.platform not in ("win32", "emscripten"):
     import resource
+if sys.platform == "emscripten":
+    psutil = None
+else:
+    import psutil
 
 SHARE_OF_FREE = 0.5
 """Share of the free memory that may be used if no limit is given."""
@@ -24,7 +25,7 @@ ROOT = Path("/")
 """Where ``proc`` and ``sys`` are."""
 
 ASSUMED_BYTES = 1e9
-"""Free memory where the system does not state it, as in a browser, which allows 2 to 4 GB."""
+"""Free memory in a browser, which does not state it and allows 2 to 4 GB."""
 
 CONTROL_GROUP_FILES = {
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -35,34 +36,8 @@ CONTROL_GROUP_FILES = {
 
 
 def available_memory() -> float:
-    """Bytes of the machine that are free or can be freed, from psutil if it is installed."""
-    if psutil := _psutil():
-        return float(psutil.virtual_memory().available)
-    try:
-        lines = (ROOT / "proc/meminfo").read_text().splitlines()
-        entries = dict(line.split(":", 1) for line in lines if ":" in line)
-        return 1024 * float(entries["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError, IndexError):
-        return ASSUMED_BYTES
-
-
-def address_space() -> float:
-    """Bytes of address space that this process has reserved; 0 where they are not known."""
-    if psutil := _psutil():
-        return float(psutil.Process().memory_info().vms)
-    try:
-        pages = int((ROOT / "proc/self/statm").read_text().split()[0])
-        return float(pages * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, IndexError):
-        return 0.0
-
-
-def _psutil() -> Any:
-    try:
-        return import_module("psutil")
-    # There is none for browsers.
-    except ImportError:
-        return None
+    """Bytes of the machine that are free or can be freed."""
+    return float(psutil.virtual_memory().available) if psutil else ASSUMED_BYTES
 
 
 def free_memory() -> float:
@@ -75,7 +50,7 @@ def free_memory() -> float:
     if sys.platform not in ("win32", "emscripten"):
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY:
-            free.append(limit - address_space())
+            free.append(limit - float(psutil.Process().memory_info().vms))
     return max(0.0, min(free))
 
 
