@@ -10,7 +10,6 @@ from sklearn.model_selection import train_test_split
 
 from anchorview import DALMC, MultiViewData
 from anchorview.estimators import dalmc
-from anchorview.sources.part_source import require_fittable
 
 
 def pair(n=6):
@@ -199,7 +198,7 @@ def test_absent_views_no_rows_wider_floats_and_availability_given_twice():
     data = MultiViewData([a, None])
     assert not data.available[:, 1].any()
     with pytest.raises(ValueError, match="view 1 is missing for all samples"):
-        require_fittable(data)
+        data.require_fittable()
     assert len(MultiViewData(pair())[[]]) == 0
     assert MultiViewData(pair()[0].astype(np.longdouble)).views[0].dtype == np.float64
     with pytest.raises(ValueError, match="available="):

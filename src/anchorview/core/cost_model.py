@@ -86,7 +86,7 @@ def plan(
     allowed = free_memory()
     if memory_limit is not None:
         allowed = min(allowed, memory_budget(memory_limit))
-    if len(routes) > 1 and max(data.n_features_per_view) <= len(data):
+    if len(routes) > 1 and max(data.n_features_per_view) <= data.shape[0]:
         routes = [route for route in routes if route != "left"]
     shape = FitShape.of(data, n_components, n_anchors, max_iter)
     work = {route: _work(shape, route) for route in routes}
@@ -142,7 +142,7 @@ class FitShape:
         max_iter: int = 0,
     ) -> "FitShape":
         """Shape of a fit of some data."""
-        n, widths = len(data), data.n_features_per_view
+        n, widths = data.shape[0], data.n_features_per_view
         return cls(
             n,
             widths,
@@ -159,7 +159,7 @@ class FitShape:
     def of_rows(cls, schema: RowSource, n_components: Sequence[int]) -> "FitShape":
         """Shape of a fit to rows that are read in parts, all views dense and none missing."""
         return cls(
-            len(schema),
+            schema.shape[0],
             schema.n_features_per_view,
             (None,) * len(schema.names),
             (schema.shape,),

@@ -102,7 +102,7 @@ class Sizes:
 
     def require_possible(self, schema: RowSource) -> None:
         """Raise if data of this shape cannot have these sizes."""
-        n = len(schema)
+        n = schema.shape[0]
         if n < self.n_clusters:
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
         if (components := self.per_view) is not None:

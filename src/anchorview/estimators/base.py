@@ -41,7 +41,6 @@ from anchorview.estimators.preparation import (
 from anchorview.estimators.relabeling import RelabelMixin
 from anchorview.estimators.representation import result_html, result_lines, table_descriptions
 from anchorview.sources.open_source import open_source
-from anchorview.sources.part_source import require_fittable
 from anchorview.sources.results_folder import RESULTS, save_results
 from anchorview.views.alignment import matched_by_id
 from anchorview.views.anndata_matrices import ViewSelection
@@ -156,7 +155,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         self._require_possible(data)
         self._learn_views(data)
         data = encoded_tables(data)
-        require_fittable(data)
+        data.require_fittable()
         return data
 
     def _learn_views(self, source: RowSource) -> None:
@@ -234,6 +233,7 @@ class EmbeddingClusterer(
         `out` is the folder of the results, if they are to be written; `views` and `join` are those
         of `fit`.
         """
+        self.view_selection_, self._join = selection_of(X, views), join
         source = open_source(
             X, self.memory_limit, selection=views, join=join, write_results=out is not None
         )
@@ -246,9 +246,7 @@ class EmbeddingClusterer(
         self._require_possible(source)
         if out is not None:
             source.require_output_folder(Path(out))
-        self.view_selection_ = selection_of(X, views)
-        self._join = join
-        self.n_samples_fit_ = len(source)
+        self.n_samples_fit_ = source.shape[0]
         return self._prepare(source)
 
     def _only_known(self, source: RowSource) -> RowSource:
@@ -274,7 +272,7 @@ class EmbeddingClusterer(
                 self._say(f"{name}: {description}")
             source = prepare(source, self._prepared)
         source.hints_at_counts = self.preprocess is None
-        require_fittable(source)
+        source.require_fittable()
         return source
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:

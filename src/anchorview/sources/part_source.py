@@ -1,22 +1,20 @@
 """Samples that are not in memory: sources that read and process them part by part."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from anchorview._utils.memory import require_memory
-from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows, without_nan
+from anchorview.views.container import MultiViewData, ViewScan, concatenate_samples
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.matrix_checks import availability, require_a_view
+from anchorview.views.matrix_checks import availability
 from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction, RowSource
 
 
@@ -121,73 +119,6 @@ def _first_rows(count: int, part: MultiViewData) -> MultiViewData:
 
 def _fewer(count: int, a: MultiViewData, b: MultiViewData) -> MultiViewData:
     return _first_rows(count, concatenate_samples(a, b))
-
-
-class ViewScan(NamedTuple):
-    """Patterns of available views, and the row that all samples of a constant view share."""
-
-    patterns: frozenset[tuple[int, ...]]
-    constant_rows: dict[int, Array | None]
-    """By position of the view; None if the view is not constant."""
-    squarable: frozenset[int]
-    """Positions of views with values that are not too small to be squared."""
-    counts: frozenset[int]
-    """Positions of views that look like raw counts in the first part."""
-
-    @classmethod
-    def of(cls, part: MultiViewData) -> "ViewScan":
-        """Scan a part; raises if a value is NaN."""
-        without_nan(part)
-        if part.available is not None:
-            require_a_view(part.available, part.sample_ids, part.first_row)
-        patterns = frozenset(group.views for group in part.groups)
-        constant_rows: dict[int, Array | None] = {}
-        for p in sorted({p for views in patterns for p in views}):
-            if part.is_informative(p):
-                constant_rows[p] = None
-            else:
-                first = 0 if part.available is None else int(part.available[:, p].argmax())
-                constant_rows[p] = dense_rows(part.views[p], slice(first, first + 1))[0].copy()
-        squarable = frozenset(p for p in constant_rows if not part.is_tiny(p))
-        counts = frozenset(p for p in constant_rows if part.holds_raw_counts(p))
-        return cls(patterns, constant_rows, squarable, counts)
-
-    def merged(self, other: "ViewScan") -> "ViewScan":
-        """Scan of both parts."""
-        constant_rows = self.constant_rows | other.constant_rows
-        for p in self.constant_rows.keys() & other.constant_rows.keys():
-            row, other_row = self.constant_rows[p], other.constant_rows[p]
-            if row is None or other_row is None or (row != other_row).any():
-                constant_rows[p] = None
-        patterns, squarable = self.patterns | other.patterns, self.squarable | other.squarable
-        return ViewScan(patterns, constant_rows, squarable, self.counts)
-
-    def require_fittable(self, source: RowSource) -> None:
-        """Raise if a view is missing, constant or too small; warn if views hold raw counts."""
-        for p in range(len(source.names)):
-            if p not in self.constant_rows:
-                raise ValueError(source.problem("missing", p))
-            if self.constant_rows[p] is not None:
-                raise ValueError(source.problem("constant", p))
-            if p not in self.squarable:
-                raise ValueError(source.problem("underflow", p))
-        if source.hints_at_counts and self.counts:
-            names = ", ".join(map(source.describe_view, sorted(self.counts)))
-            warnings.warn(
-                f"{names}: the values look like raw counts. These are usually normalized: pass "
-                "preprocess='lognorm' (RNA), 'clr' (proteins) or 'tfidf' (peaks), by view in a "
-                "dict, or preprocess={} to use them as they are.",
-                stacklevel=2,
-            )
-
-
-def require_fittable(source: RowSource) -> None:
-    """Raise if no sample has a view, all samples are equal in it, or its values are tiny.
-
-    Samples that are read in parts are checked in the first pass.
-    """
-    if not source.in_parts:
-        ViewScan.of(source.read()).require_fittable(source)
 
 
 Scanned = tuple[ViewScan, Result]

@@ -1,9 +1,10 @@
 """The container of views in memory that all stages process, and its blocks of rows."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from anchorview.views.matrix_checks import (
     common_length,
     finite_rows,
     read_whole,
+    require_a_view,
     sample_at,
 )
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
@@ -200,7 +202,8 @@ class MultiViewData(RowSource):
     def groups(self) -> list[RowBlock]:
         """Samples grouped by the views that they have, largest group first."""
         if self.available is None:
-            return [RowBlock(slice(0, len(self)), len(self), tuple(range(len(self.views))), 0)]
+            n, n_views = self.shape[0], len(self.views)
+            return [RowBlock(slice(0, n), n, tuple(range(n_views)), 0)]
         patterns, member = np.unique(self.available, axis=0, return_inverse=True)
         order = np.argsort(member.ravel(), kind="stable")
         sizes = np.bincount(member.ravel(), minlength=len(patterns))
@@ -244,7 +247,7 @@ class MultiViewData(RowSource):
         Both are matched by name if they have names, else by position. A named view may be left out;
         no sample then has it.
         """
-        n = len(self)
+        n = self.shape[0]
         views: list[Matrix] = []
         available = np.zeros((n, len(fitted.names)), bool)
         sample = partial(sample_at, ids=self.sample_ids, first_row=self.first_row)
@@ -271,7 +274,7 @@ class MultiViewData(RowSource):
         return data if fitted.imputes else without_nan(data)
 
     def _has(self, p: int) -> Array:
-        return np.ones(len(self), bool) if self.available is None else self.available[:, p]
+        return np.ones(self.shape[0], bool) if self.available is None else self.available[:, p]
 
     @cached_property
     def known_samples(self) -> Array | None:  # type: ignore[override]
@@ -290,15 +293,18 @@ class MultiViewData(RowSource):
             known.sample_ids = pd.Index(np.flatnonzero(self.known_samples))
         return known
 
-    def is_informative(self, p: int) -> bool:
-        """Whether some samples have a view and are not all equal in it."""
-        rows = np.flatnonzero(self._has(p))
-        if not len(rows):
-            return False
-        first = dense_rows(self.views[p], rows[:1])
-        return _any_rows(self.views[p], rows, lambda block: bool((block != first).any()))
+    def require_fittable(self) -> None:
+        """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
+        ViewScan.of(self).require_fittable(self)
 
-    def is_tiny(self, p: int) -> bool:
+    def _shared_row(self, p: int) -> Array | None:
+        """Row that all samples with a view share; None if they differ."""
+        rows = np.flatnonzero(self._has(p))
+        first = dense_rows(self.views[p], rows[:1])
+        differ = _any_rows(self.views[p], rows, lambda block: bool((block != first).any()))
+        return None if differ else first[0].copy()
+
+    def _is_tiny(self, p: int) -> bool:
         """Whether all values of a view are too small to be squared."""
         view = self.views[p]
         limit = TINY.get(view.dtype.name)
@@ -307,7 +313,7 @@ class MultiViewData(RowSource):
         rows = np.flatnonzero(self._has(p))
         return not _any_rows(view, rows, lambda block: bool((np.abs(block) >= limit).any()))
 
-    def holds_raw_counts(self, p: int) -> bool:
+    def _holds_raw_counts(self, p: int) -> bool:
         """Whether a view looks like counts of reads or molecules, by at most `COUNTED_ROWS` rows.
 
         These are many features, nearly all of them small and some zero, and a few very large.
@@ -327,6 +333,61 @@ class MultiViewData(RowSource):
             and n_zeros >= MIN_ZEROS * len(positive)
             and positive.max() > max(255, LARGE_COUNT * np.median(positive))
         )
+
+
+class ViewScan(NamedTuple):
+    """Patterns of available views, and the row that all samples of a constant view share."""
+
+    patterns: frozenset[tuple[int, ...]]
+    constant_rows: dict[int, Array | None]
+    """By position of the view; None if the view is not constant."""
+    squarable: frozenset[int]
+    """Positions of views with values that are not too small to be squared."""
+    counts: frozenset[int]
+    """Positions of views that look like raw counts in the first part."""
+
+    @classmethod
+    def of(cls, part: MultiViewData) -> "ViewScan":
+        """Scan a part; raises if a value is NaN."""
+        without_nan(part)
+        if part.available is not None:
+            require_a_view(part.available, part.sample_ids, part.first_row)
+        patterns = frozenset(group.views for group in part.groups)
+        present = sorted(frozenset().union(*patterns))
+        return cls(
+            patterns,
+            {p: part._shared_row(p) for p in present},
+            frozenset(p for p in present if not part._is_tiny(p)),
+            frozenset(p for p in present if part._holds_raw_counts(p)),
+        )
+
+    def merged(self, other: "ViewScan") -> "ViewScan":
+        """Scan of both parts."""
+        constant_rows = self.constant_rows | other.constant_rows
+        for p in self.constant_rows.keys() & other.constant_rows.keys():
+            row, other_row = self.constant_rows[p], other.constant_rows[p]
+            if row is None or other_row is None or (row != other_row).any():
+                constant_rows[p] = None
+        patterns, squarable = self.patterns | other.patterns, self.squarable | other.squarable
+        return ViewScan(patterns, constant_rows, squarable, self.counts)
+
+    def require_fittable(self, source: RowSource) -> None:
+        """Raise if a view is missing, constant or too small; warn if views hold raw counts."""
+        for p in range(len(source.names)):
+            if p not in self.constant_rows:
+                raise ValueError(source.problem("missing", p))
+            if self.constant_rows[p] is not None:
+                raise ValueError(source.problem("constant", p))
+            if p not in self.squarable:
+                raise ValueError(source.problem("underflow", p))
+        if source.hints_at_counts and self.counts:
+            names = ", ".join(map(source.describe_view, sorted(self.counts)))
+            warnings.warn(
+                f"{names}: the values look like raw counts. These are usually normalized: pass "
+                "preprocess='lognorm' (RNA), 'clr' (proteins) or 'tfidf' (peaks), by view in a "
+                "dict, or preprocess={} to use them as they are.",
+                stacklevel=2,
+            )
 
 
 Views: TypeAlias = "Sequence[ViewLike] | Mapping[str, ViewLike]"

@@ -124,6 +124,9 @@ class RowSource(ABC):
         """Bytes that a pass over the samples needs beyond them."""
         return 0.0
 
+    def require_fittable(self) -> None:  # noqa: B027 (the first pass checks parts)
+        """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
+
     def require_pattern_memory(self) -> None:  # noqa: B027 (the plan in memory counts it)
         """Raise if Gram matrices of all patterns of views that were found need too much memory."""
 
