@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anchorview import DALMC, AutoDALMC
-from anchorview.compared import EOMSCCA, LMVSC, SFMC, ConcatHDBSCAN
+from anchorview.compared import EOMSCCA, LMVSC, SFMC, ConcatHDBSCAN, ConcatKMeans
 from anchorview.estimators.methods import method_class
 from helpers.installed import INSTALLED
 
@@ -30,6 +30,8 @@ FURTHER_FAILURES = {
     ConcatHDBSCAN: {"check_clustering": "the data decide on the number of clusters, not n_clusters"}
 }
 PREDICTING = [DALMC, AutoDALMC]
+REPRESENTATIVES = [*PREDICTING, ConcatKMeans]
+"""Baselines share what the checks are about."""
 
 
 def quick(cls):
@@ -37,12 +39,25 @@ def quick(cls):
     return cls(n_clusters=3, **QUICK.get(cls, {}))
 
 
+def checks_of(classes):
+    return parametrize_with_checks(
+        [*map(quick, classes)],
+        expected_failed_checks=lambda model: (
+            EXPECTED_FAILURES | FURTHER_FAILURES.get(type(model), {})
+        ),
+    )
+
+
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
-    [*map(quick, CLASSES)],
-    expected_failed_checks=lambda model: EXPECTED_FAILURES | FURTHER_FAILURES.get(type(model), {}),
-)
+@checks_of(REPRESENTATIVES)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@checks_of([cls for cls in CLASSES if cls not in REPRESENTATIVES])
+def test_scikit_learn_checks_of_the_other_baselines(estimator, check):
     check(estimator)
 
 
