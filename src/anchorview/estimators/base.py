@@ -42,7 +42,7 @@ from anchorview.estimators.relabeling import RelabelMixin
 from anchorview.estimators.representation import result_html, result_lines, table_descriptions
 from anchorview.sources.open_source import open_source
 from anchorview.sources.results_folder import RESULTS, save_results
-from anchorview.views.alignment import matched_by_id
+from anchorview.views.alignment import matched_rows
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.fitted_columns import NUMBERS
@@ -525,10 +525,9 @@ class EmbeddingClusterer(
         """
         labels: Any = self.predict(X)
         if y is not None:
-            has_ids = isinstance(labels, pd.Series) and isinstance(y, pd.Series)
-            if has_ids and matched_by_id(y.index, labels.index):
-                y = y.reindex(labels.index)
-            return float(adjusted_rand_score(np.asarray(y), np.asarray(labels)))
+            ids, ids_of_y = (x.index if isinstance(x, pd.Series) else None for x in (labels, y))
+            rows = matched_rows((ids, len(labels), "X"), (ids_of_y, len(y), "y"))
+            return float(adjusted_rand_score(np.asarray(y)[rows], np.asarray(labels)))
         codes, rows = np.asarray(labels), np.asarray(self.transform(X))
         if len(codes) > SILHOUETTES:
             drawn = np.random.default_rng(0).choice(len(codes), SILHOUETTES, replace=False)

@@ -8,8 +8,9 @@ from scipy import stats
 
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
-from anchorview.inspection.labeled_parts import label_values, matched_rows
+from anchorview.inspection.labeled_parts import label_values
 from anchorview.inspection.markers import adjusted_p_values
+from anchorview.views.alignment import matched_rows
 from anchorview.views.table_columns import coded_column, pandas_frame
 
 

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.docstring_fragments import docstring_filler
 from anchorview._utils.memory import require_memory
-from anchorview._utils.text import capitalized, listed, quoted
+from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.explanation import Explanation, explanation_of_model
 from anchorview.estimators.preparation import Preparation, words_of_texts
 from anchorview.sources.open_source import open_source
-from anchorview.views.alignment import matched_by_id, require_unique_ids
+from anchorview.views.alignment import matched_rows
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import selection_like_fit
@@ -225,32 +225,3 @@ def _named(model: Any, labels: Any) -> Array:
     names = getattr(model, "cluster_names_", None)
     labels = np.asarray(labels)
     return labels if names is None else np.array(names, dtype=object)[labels]
-
-
-NamedSamples = tuple["pd.Index[Any] | None", int, str]
-"""Ids of samples, their number, and what to call them in messages."""
-
-
-def matched_rows(samples: NamedSamples, others: NamedSamples) -> Array:
-    """Row of each sample among others: by id if both have ids, else by position."""
-    (ids, count, name), (other_ids, other_count, other_name) = samples, others
-    if ids is None or other_ids is None or not matched_by_id(ids, other_ids):
-        if count != other_count:
-            raise ValueError(
-                f"There are {count} samples in {name}, but {other_count} in {other_name}. Without "
-                "sample ids in both, they are matched by position: give the same samples in both."
-            )
-        return np.arange(count)
-    if ids.equals(other_ids):
-        return np.arange(count)
-    require_unique_ids(ids, capitalized(name))
-    require_unique_ids(other_ids, capitalized(other_name))
-    rows = other_ids.get_indexer(ids)
-    if (rows < 0).any():
-        unknown = ids[rows < 0].tolist()
-        raise ValueError(
-            f"{len(unknown)} of {count} samples in {name} are not in {other_name}: "
-            f"{listed(unknown)}. It has ids such as {quoted(other_ids[0])}. Leave these samples "
-            f"out of {name}, or add them to {other_name}."
-        )
-    return rows

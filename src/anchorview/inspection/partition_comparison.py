@@ -9,8 +9,9 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from anchorview.inspection.labeled_parts import label_values, matched_rows
+from anchorview.inspection.labeled_parts import label_values
 from anchorview.metrics import clustering_accuracy, pairwise_f1
+from anchorview.views.alignment import matched_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)

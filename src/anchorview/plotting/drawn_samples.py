@@ -12,7 +12,7 @@ from anchorview.estimators.base import of_known_samples_only
 from anchorview.inspection import doubtful
 from anchorview.inspection.labeled_parts import fitted_views, require_labels
 from anchorview.plotting.map_layout import reduced_views
-from anchorview.views.alignment import matched_by_id, require_known_ids
+from anchorview.views.alignment import matched_rows
 from anchorview.views.container import MultiViewData, container_of_views, dense_rows
 from anchorview.views.input_grammar import parse, selection_like_fit
 from anchorview.views.table_columns import TableView
@@ -161,27 +161,12 @@ class DrawnSamples:
 
         Samples without a value have NaN. The index of the result is 0, 1, ...
         """
-        n_samples, ids = len(self.labels), self.sample_ids
-        if (
-            isinstance(values, pd.Series)
-            and ids is not None
-            and len(values)
-            and matched_by_id(values.index, ids)
-        ):
-            require_known_ids(values.index, ids, name)
-            if not values.index.is_unique:
-                repeated = values.index[values.index.duplicated()][0]
-                raise ValueError(
-                    f"{name} has several values of the sample {quoted(repeated)}. Pass one each."
-                )
-            return values.reindex(ids).reset_index(drop=True)
-        series = values if isinstance(values, pd.Series) else _vector(values, name)
-        if len(series) != n_samples:
-            raise ValueError(
-                f"{name} has {len(series)} values, but there are {n_samples} samples. Pass one "
-                "value per sample, in the same order, or a Series indexed by sample id."
-            )
-        return series.reset_index(drop=True)
+        has_index = isinstance(values, pd.Series)
+        series = values if has_index else _vector(values, name)
+        samples = self.sample_ids, len(self.labels), "the model" if self._are_fitted else "X"
+        index = series.index if has_index else None
+        rows = matched_rows(samples, (index, len(series), name), partial=True)
+        return series.reset_index(drop=True).reindex(rows).reset_index(drop=True)
 
     def feature(self, view: str | None, feature: Any) -> "pd.Series[Any]":
         """Values of a feature, by name or position; NaN for samples that lack the view.

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from anchorview._utils.docstring_fragments import docstring_filler
 from anchorview._utils.typing import Array
 from anchorview.estimators.preparation import step_name
-from anchorview.inspection.labeled_parts import matched_rows, require_labels
-from anchorview.views.alignment import require_unique_ids
+from anchorview.inspection.labeled_parts import require_labels
+from anchorview.views.alignment import matched_rows
 from anchorview.views.anndata_matrices import AnnotatedData, require_mudata
 
 filled = docstring_filler(
@@ -201,13 +201,10 @@ def _rows_of_cells(data: AnnotatedData, model: Any, partial: bool) -> NDArray[np
     # The names of cells are strings, whatever the type of the ids they were made from.
     cells = pd.Index(np.asarray(data.obs_names)).astype(str)
     ids = getattr(model, "sample_ids_", None)
-    if ids is not None:
-        ids = pd.Index(np.asarray(ids)).astype(str)
-        require_unique_ids(ids, "The model")
-        require_unique_ids(cells, "The object")
+    ids = None if ids is None else pd.Index(np.asarray(ids)).astype(str)
     samples = (ids, len(model.labels_), "the model"), (cells, len(cells), "the object")
     matched_rows(*samples)
-    return ids.get_indexer(cells) if partial and ids is not None else matched_rows(*samples[::-1])
+    return matched_rows(*samples[::-1], partial=partial)
 
 
 def _storable(value: Any) -> Any:

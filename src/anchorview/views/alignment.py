@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview._utils.text import quoted
+from anchorview._utils.text import capitalized, listed, quoted
 from anchorview.views.stored_anndata import select_stored
 from anchorview.views.stored_view import StoredView
 
@@ -85,14 +85,15 @@ def require_shared_ids(
         )
 
 
-Comparison = Callable[[int, int], tuple[Any, Any, str]]
-"""Returns ids of two views that differ, and a sentence that says what would match."""
-
-
 def warn_if_few_shared(
-    shared: NDArray[Any], descriptions: Sequence[str], compare: Comparison
+    shared: NDArray[Any],
+    descriptions: Sequence[str],
+    compare: Callable[[int, int], tuple[Any, Any, str]],
 ) -> None:
-    """Warn about a view that shares few ids with all other views, by the smaller of two views."""
+    """Warn about a view that shares few ids with all other views, by the smaller of two views.
+
+    `compare` is as `compare_ids`, for two positions.
+    """
     if (pair := least_shared(shared, FEW)) is not None:
         p, q = pair
         a, b, difference = compare(p, q)
@@ -108,19 +109,14 @@ def warn_if_few_shared(
 def compare_ids(a: "pd.Index[Any]", b: "pd.Index[Any]") -> tuple[Any, Any, str]:
     """Return ids that only one of two views has, and a sentence that says what would match."""
     only_a, only_b = a[~a.isin(b)], b[~b.isin(a)]
-    return only_a[0], only_b[0], _spelling_difference(only_a, only_b)
-
-
-def _spelling_difference(a: "pd.Index[Any]", b: "pd.Index[Any]") -> str:
-    """Sentence with the spelling by which most ids would match; empty if none would."""
-    matches = {}
-    for difference, spelled in SPELLINGS.items():
-        matches[difference] = spelled_alike(a, b, spelled)
-    difference, pairs = max(matches.items(), key=lambda item: len(item[1]))
-    if not pairs:
-        return ""
-    x, y = map(quoted, pairs[0])
-    return f"{len(pairs)} ids, such as {x} and {y}, differ only in {difference}: write them alike. "
+    alike = {name: spelled_alike(only_a, only_b, spelled) for name, spelled in SPELLINGS.items()}
+    difference = max(alike, key=lambda name: len(alike[name]))
+    advice = ""
+    if pairs := alike[difference]:
+        x, y = map(quoted, pairs[0])
+        advice = f"{len(pairs)} ids, such as {x} and {y}, differ only in {difference}: write them "
+        advice += "alike. "
+    return only_a[0], only_b[0], advice
 
 
 def spelled_alike(
@@ -192,21 +188,41 @@ def reindex_rows(matrix: Any, rows: NDArray[np.intp]) -> Any:
     return sparse.vstack([matrix, empty], format="csr")[rows]
 
 
-def require_known_ids(values: "pd.Index[Any]", ids: "pd.Index[Any]", what: str) -> None:
-    """Raise if values by sample id are of none of the samples."""
-    if not values.isin(ids).any():
-        raise ValueError(
-            f"{what} has no value for any of the samples: its index has ids such as "
-            f"{quoted(values[0])}, and the samples {quoted(ids[0])}. Index it by sample id, or "
-            "pass an array in the order of the samples."
-        )
+NamedSamples = tuple["pd.Index[Any] | None", int, str]
+"""Ids of samples, their number, and what to call them in messages."""
 
 
-def matched_by_id(a: "pd.Index[Any]", b: "pd.Index[Any]") -> bool:
-    """Whether samples with these indices are matched by id, not by position.
+def matched_rows(
+    samples: NamedSamples, others: NamedSamples, *, partial: bool = False
+) -> NDArray[np.intp]:
+    """Row of each sample among others: by id if both have ids, else by position.
 
-    The default index of a Series, 0, 1, 2..., is no id if the ids on the other side are no
-    integers.
+    With `partial`, some samples may lack a row, which is then -1. The default index of a Series,
+    0, 1, 2..., is no id if the ids on the other side are no integers.
     """
+    (ids, count, name), (other_ids, other_count, other_name) = samples, others
+    if ids is None or other_ids is None or not _are_comparable(ids, other_ids):
+        if count != other_count:
+            raise ValueError(
+                f"There are {count} samples in {name}, but {other_count} in {other_name}. Without "
+                "sample ids in both, they are matched by position: give the same samples in both."
+            )
+        return np.arange(count)
+    if ids.equals(other_ids):
+        return np.arange(count)
+    require_unique_ids(ids, capitalized(name))
+    require_unique_ids(other_ids, capitalized(other_name))
+    rows = other_ids.get_indexer(ids)
+    unknown = ids[rows < 0].tolist()
+    if unknown and (not partial or len(unknown) == count):
+        raise ValueError(
+            f"{len(unknown)} of {count} samples in {name} are not in {other_name}: "
+            f"{listed(unknown)}. It has ids such as {quoted(next(iter(other_ids), None))}. Leave "
+            f"these samples out of {name}, or add them to {other_name}."
+        )
+    return rows
+
+
+def _are_comparable(a: "pd.Index[Any]", b: "pd.Index[Any]") -> bool:
     counted = isinstance(a, pd.RangeIndex) or isinstance(b, pd.RangeIndex)
     return not counted or all(pd.api.types.is_integer_dtype(index.dtype) for index in (a, b))

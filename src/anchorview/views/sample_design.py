@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.text import listed, quoted
+from anchorview._utils.text import listed
 from anchorview._utils.typing import Array
-from anchorview.views.alignment import matched_by_id, require_unique_ids
+from anchorview.views.alignment import matched_rows
 from anchorview.views.matrix_checks import sample_at
 
 ONE_BATCH = ("",)
@@ -117,29 +117,21 @@ def _aligned(values: Any, n_samples: int, ids: Ids, what: str) -> Any:
                 f"batch is a DataFrame with {values.shape[1]} columns. Give one column."
             )
         values = values.iloc[:, 0]
+    index = None
     if isinstance(values, pd.Series | pd.DataFrame):
-        known = ids()
-        if known is not None and matched_by_id(values.index, known):
-            require_unique_ids(values.index, what)
-            positions = values.index.get_indexer(known)
-            if (positions < 0).any():
-                unknown = known[positions < 0].tolist()
-                raise ValueError(
-                    f"{what} has no value for {len(unknown)} of {len(known)} samples: "
-                    f"{listed(unknown)}. Its index has ids such as {quoted(values.index[0])}. Give "
-                    "a value for every sample, or an array in the order of the samples."
-                )
-            return values.iloc[positions]
+        index = values.index
     elif not isinstance(values, pd.Categorical):
         # NumPy would turn NaN beside texts into a text.
         texts = what == "batch" and isinstance(values, list | tuple)
         values = np.asarray(values, dtype=object if texts else None)
-    if len(values) != n_samples or np.ndim(values) > (2 if what == "covariates" else 1):
+    if np.ndim(values) not in ((1, 2) if what == "covariates" else (1,)):
         raise ValueError(
             f"{what} has shape {np.shape(values)}, but X has {n_samples} samples. Give one value "
             "per sample."
         )
-    return values
+    known = None if index is None else ids()
+    rows = matched_rows((known, n_samples, "X"), (index, len(values), what))
+    return values[rows] if index is None else values.iloc[rows]
 
 
 def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
