@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from anchorview._utils.moments import Moments
 from anchorview._utils.sklearn_compat import Interval, StrOptions
 from anchorview._utils.typing import Array, Matrix
-from anchorview.views.fitted_columns import FittedColumns
+from anchorview.views.fitted_views import FittedColumns
 from anchorview.views.row_source import working_precision
 from anchorview.views.table_columns import (
     CATEGORICAL,
@@ -359,7 +359,9 @@ class CellImputer(OneToOneFeatureMixin, ViewTransformer):
 
     def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
         values = self._validate(X, reset=is_first)
-        missing = np.isnan(values) if isinstance(values, np.ndarray) else _nan_entries(values)
+        missing = values.copy()
+        entries = _entries(missing)
+        entries[:] = np.isnan(entries)
         known = values.shape[0] - _sums(missing, axis=0)
         if self.strategy == "mean":
             filled = values.copy()
@@ -745,33 +747,19 @@ class ColumnSums:
         mean = float(known.mean()) if len(known) else 0.0
         return cls(kind, *size, mean, float(np.square(known - mean).sum()))
 
-    def require_kind(self, kind: str, values: Array, name: str) -> None:
-        """Raise if values of a column with a name are not of the same kind."""
-        kinds = {CATEGORICAL.get(each, each) for each in (self.kind, kind)}
-        if len(kinds) > 1 and self.known and not np.isnan(values).all():
-            raise ValueError(
-                f"column {name!r} is a {kind} here, but a {self.kind} in other samples. Give it "
-                "one type."
-            )
-
     def merged(self, other: "ColumnSums", name: str) -> "ColumnSums":
         """Sums over the samples of both; raises if the column is not of the same kind."""
-        known = self.known + other.known
-        self.require_kind(other.kind, np.zeros(min(1, other.known)), name)
-        kind = other.kind if not self.known else self.kind
-        moments = [
-            Moments(sums.known, np.array(sums.mean), np.array(sums.squares))
-            for sums in (self, other)
-        ]
-        _, mean, squares = moments[0].merged(moments[1])
-        return ColumnSums(
-            kind,
-            known,
-            self.missing + other.missing,
-            float(mean),
-            float(squares),
-            dict(Counter(self.levels) + Counter(other.levels)),
-        )
+        kinds = {CATEGORICAL.get(kind, kind) for kind in (self.kind, other.kind)}
+        if len(kinds) > 1 and self.known and other.known:
+            raise ValueError(
+                f"column {name!r} is a {other.kind} here, but a {self.kind} in other samples. Give "
+                "it one type."
+            )
+        kind = self.kind if self.known else other.kind
+        a, b = (Moments(s.known, np.array(s.mean), np.array(s.squares)) for s in (self, other))
+        known, mean, squares = a.merged(b)
+        missing, levels = self.missing + other.missing, Counter(self.levels) + Counter(other.levels)
+        return ColumnSums(kind, int(known), missing, float(mean), float(squares), dict(levels))
 
 
 class _NumberEncoding:
@@ -853,10 +841,6 @@ def _sums(values: Matrix, axis: int) -> Array:
 def _entries(values: Matrix) -> Array:
     """Values of an array, or the entries that a CSR matrix stores; changes change the matrix."""
     return np.asarray(values.data) if sparse.issparse(values) else np.asarray(values)
-
-
-def _nan_entries(values: Matrix) -> Any:
-    return sparse.csr_array((np.isnan(values.data), values.indices, values.indptr), values.shape)
 
 
 def _divided(number: float, by: Array) -> Array:

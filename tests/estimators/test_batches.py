@@ -183,7 +183,7 @@ def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
         "missing for 2 samples, .* row 1": {"batch": ["a", np.nan, None, *["b"] * 397]},
         "missing .* row 2": {"batch": np.array(["a", "a", np.nan, *["b"] * 397])},
         "'alone' has 1 sample with view 0": {"batch": alone},
-        "batch has shape .3,., but X has 400 samples": {"batch": [1, 2, 3]},
+        "400 samples in X, but 3 in batch": {"batch": [1, 2, 3]},
         "batch is a DataFrame with 2 columns": {"batch": pd.DataFrame({"a": text, "b": text})},
         "batch='plate' names columns of obs": {"batch": "plate"},
         "covariate 'covariate_0' is NaN or infinite for row 3": {"covariates": nan},

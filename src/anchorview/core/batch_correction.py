@@ -28,7 +28,7 @@ from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.matrix_checks import require_a_view
-from anchorview.views.row_source import RowSource, SelectedRows, working_precision
+from anchorview.views.row_source import RowSource, selected_rows, working_precision
 from anchorview.views.sample_design import ONE_BATCH, SampleDesign
 
 EXPLAINED = 64 * float(np.finfo(np.float64).eps)
@@ -401,7 +401,7 @@ def fit_correction(
     batches, names = design.used_batches, design.covariate_names
     named = design.covariates_named
     empty = BatchCorrection(batches, names, named, centers, spreads, scales, ())
-    work = partial(_strata_and_sample, empty, SelectedRows(sampled))
+    work = partial(_strata_and_sample, empty, sampled)
     all_strata, sample = parts.reduce(work, _merged, "batches")
     views, moments, deviations = [], {}, []
     for p in range(len(parts.names)):
@@ -428,9 +428,9 @@ def fit_correction(
 
 
 def _strata_and_sample(
-    correction: BatchCorrection, selected: SelectedRows, part: MultiViewData
+    correction: BatchCorrection, rows: Array, part: MultiViewData
 ) -> _StrataAndSample:
-    return _strata_of_part(correction, part), selected(part)
+    return _strata_of_part(correction, part), selected_rows(rows, part)
 
 
 def _merged(a: _StrataAndSample, b: _StrataAndSample) -> _StrataAndSample:

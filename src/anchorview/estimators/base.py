@@ -45,8 +45,7 @@ from anchorview.sources.results_folder import RESULTS, save_results
 from anchorview.views.alignment import matched_rows
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
-from anchorview.views.fitted_columns import NUMBERS
-from anchorview.views.fitted_views import FittedViews
+from anchorview.views.fitted_views import NUMBERS, FittedViews
 from anchorview.views.input_grammar import Join, selection_like_fit, selection_of
 from anchorview.views.row_source import RowSource, restored_rows, warn_of_unknown
 

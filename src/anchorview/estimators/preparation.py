@@ -34,7 +34,7 @@ from anchorview.preprocessing import (
 )
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
-from anchorview.views.fitted_columns import NUMBERS, FittedColumns
+from anchorview.views.fitted_views import NUMBERS, FittedColumns
 from anchorview.views.matrix_checks import cell
 from anchorview.views.row_source import RowSource, working_precision
 from anchorview.views.table_columns import TableView

@@ -4,7 +4,7 @@ Arrays, frames, sparse matrices, files, AnnData and Dask collections all start h
 with the views afterwards depends on where their rows are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Literal, Protocol, TypeAlias, get_args
@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from anchorview._utils.text import describe_view
+from anchorview._utils.text import describe_view, listed
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.alignment import (
     align_frames,
@@ -36,7 +36,6 @@ from anchorview.views.anndata_matrices import (
     require_mudata,
     rows_in_modality,
 )
-from anchorview.views.column_division import REST, columns_by_view, plain_selection
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import RowSource
 from anchorview.views.stored_anndata import select_stored
@@ -47,6 +46,13 @@ Join = Literal["outer", "inner"]
 
 TEXTS_EXAMINED = 100
 """Number of elements of a vector that show whether it holds texts."""
+
+
+REST = "..."
+"""Stands for all columns of a table that no view names."""
+
+PlainSelection: TypeAlias = dict[str, str | tuple[str, ...]]
+"""By name of a view, the matrix that it is, or the columns of a table that it has."""
 
 
 class DaskCollection(Protocol):
@@ -153,7 +159,7 @@ def _divided(X: Any, selection: ViewSelection) -> NamedViews:
             "AnnData objects, or divides the columns of a single table; got "
             f"{type(X).__name__}. Give files of several views to anchorview.open_views with views=."
         )
-    columns = columns_by_view(names.tolist(), plain_selection(selection))
+    columns = _columns_by_view(names.tolist(), plain_selection(selection))
     available = given.available
     return replace(
         given,
@@ -171,6 +177,47 @@ def divided_file(file: ViewFile, division: Any) -> ViewFile:
     views = dict(zip(divided.names, divided.views, strict=True))
     selection = plain_selection(division)
     return replace(file, views=views, available=divided.available, selection=selection)
+
+
+def _columns_by_view(names: Sequence[Any], division: PlainSelection) -> dict[str, list[int]]:
+    """Positions of the columns of each view; raises if a view names a column that is not there.
+
+    "..." stands for all columns that no view names.
+    """
+    position = {str(name): j for j, name in enumerate(names)}
+    columns: dict[str, list[int]] = {}
+    for view, given in division.items():
+        named = [given] if isinstance(given, str) else list(map(str, given))
+        unknown = [name for name in named if name not in (*position, REST)]
+        if unknown:
+            raise ValueError(
+                f"views: {view!r} has the column {unknown[0]!r}, which is not in the table. Its "
+                f"columns are {listed(list(names), most=30)}."
+            )
+        columns[view] = [position[name] for name in named if name != REST]
+    used = {j for of_view in columns.values() for j in of_view}
+    for view, given in division.items():
+        if given == REST or REST in given:
+            columns[view] += [j for j in range(len(names)) if j not in used]
+        if not columns[view]:
+            raise ValueError(f"views: {view!r} has no columns. Leave it out.")
+    return columns
+
+
+def plain_selection(views: Any) -> PlainSelection:
+    """The argument `views` as a dict of texts and tuples of texts, which can be stored."""
+    if not isinstance(views, Mapping) or not views or not all(isinstance(x, str) for x in views):
+        raise TypeError(f"views must be a dict of at least one view by name; got {views!r}.")
+
+    def text(column: Any) -> str:
+        return REST if column is Ellipsis else str(column)
+
+    return {
+        name: text(given)
+        if isinstance(given, str) or not isinstance(given, Iterable)
+        else tuple(map(text, given))
+        for name, given in views.items()
+    }
 
 
 def _columns_of(view: Any, positions: list[int]) -> Any:
@@ -341,7 +388,7 @@ def _with_common_samples(given: NamedViews) -> NamedViews:
     return common
 
 
-def selection_of(X: Any, given: Any) -> dict[str, str | tuple[str, ...]] | None:
+def selection_of(X: Any, given: Any) -> PlainSelection | None:
     """What are the views: given to `fit`, or the matrices with which a file was opened."""
     if given is None and isinstance(X, ViewFile):
         given = X.selection

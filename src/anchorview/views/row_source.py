@@ -7,7 +7,6 @@ function of a part, which returns a few numbers, and a way to merge these.
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
@@ -254,17 +253,13 @@ def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":
     return pd.Index(ids.compute()) if hasattr(ids, "compute") else ids
 
 
-@dataclass(frozen=True, eq=False)
-class SelectedRows:
-    """Finds some rows of a source in its parts; can be pickled."""
+def selected_rows(rows: Array, part: "MultiViewData") -> "list[MultiViewData]":
+    """Samples of a part at ascending positions in the source; a list without any if there are none.
 
-    rows: Array
-    """Ascending positions in the source."""
-
-    def __call__(self, part: "MultiViewData") -> "list[MultiViewData]":
-        """Those of a part, as a list with one container or without any."""
-        first, last = np.searchsorted(self.rows, [part.first_row, part.first_row + len(part)])
-        return [part[self.rows[first:last] - part.first_row]] if last > first else []
+    The list has one container, so that those of several parts can be added up.
+    """
+    first, last = np.searchsorted(rows, [part.first_row, part.first_row + len(part)])
+    return [part[rows[first:last] - part.first_row]] if last > first else []
 
 
 def rows_per_block(width: int, dtype: "np.dtype[Any]") -> int:

@@ -1,6 +1,7 @@
 """A sample of the rows that represents all, selected by content and not by position."""
 
 from dataclasses import replace
+from functools import partial
 from operator import add
 
 import numpy as np
@@ -13,7 +14,7 @@ from anchorview.core.scaled_view import SparseScaledView
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.matrix_checks import none_if_complete
-from anchorview.views.row_source import RowSource, SelectedRows
+from anchorview.views.row_source import RowSource, selected_rows
 
 SAMPLE_SIZE, MIN_SAMPLE_SIZE, SAMPLES_PER_CLUSTER = 10_000, 5_000, 100
 """About how many rows everything is fitted to: the first number or, if a smaller number of clusters
@@ -49,7 +50,9 @@ def representative_sample(source: RowSource, count: int) -> MultiViewData:
         return source.read()
     else:
         rows = np.arange(len(source))
-    return concatenate_samples(*source.reduce(SelectedRows(rows), add, "reading the sample"))
+    return concatenate_samples(
+        *source.reduce(partial(selected_rows, rows), add, "reading the sample")
+    )
 
 
 def _part_keys(part: MultiViewData) -> list[Array]:
