@@ -47,11 +47,13 @@ class GrownState(DALMCState):
     """State with one more learned attribute, as the recipe in CONTRIBUTING.md adds it."""
 
     threshold_: float = 0.25
+    note_: str | None = None
 
 
 def test_a_learned_attribute_that_a_file_lacks_has_its_default(views, tmp_path, monkeypatch):
     monkeypatch.setattr(DALMC, "_state_class", GrownState)
-    assert load(STORED / "dalmc.anchorview").threshold_ == 0.25
+    old = load(STORED / "dalmc.anchorview")
+    assert (old.threshold_, old.note_) == (0.25, None)
     model = DALMC(4, random_state=0).fit(views)
     model.threshold_ = 0.5
     model.save(tmp_path / "model.anchorview")

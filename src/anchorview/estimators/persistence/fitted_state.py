@@ -3,7 +3,7 @@
 Types follow from the annotations. Values are trusted, except for labels, which are indices.
 """
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,12 +34,14 @@ def require_labels(name: str, labels: Array, n_clusters: int) -> None:
 class FittedState:
     """Learned attributes of an estimator, under the names that they have there.
 
-    A subclass adds those of its estimator: a field is saved and restored without further code. An
-    attribute that a fitted estimator may lack has the default None.
+    A subclass adds those of its estimator: a field is saved and restored without further code. A
+    field with a default has it where a model, or a file of an earlier version, lacks the attribute.
     """
 
     per_sample: ClassVar[tuple[str, ...]] = ("labels_", "embedding_")
     """Fields with one row per sample."""
+    may_lack: ClassVar[tuple[str, ...]] = ()
+    """Attributes that some fitted estimators do not have; the default of their fields is None."""
 
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
@@ -90,8 +92,8 @@ class FittedState:
         """
         for field in fields(self):
             value = getattr(self, field.name)
-            given = value is not None or field.default is MISSING
-            if given and field.name not in PER_VIEW:
+            lacks = value is None and field.name in self.may_lack
+            if field.name not in PER_VIEW and not lacks:
                 setattr(model, field.name, value)
         for name in self.per_sample:
             rows = getattr(model, name, None)
@@ -120,6 +122,8 @@ class FittedState:
 @dataclass(kw_only=True)
 class DALMCState(FittedState):
     """Learned attributes of DALMC."""
+
+    may_lack = ("plan_",)
 
     objective_: Array
     anchors_: list[Array]
