@@ -183,12 +183,7 @@ def rank_section(results: Results) -> Iterator[str]:
         "The test of Nemenyi compares all pairs and is conservative. In Wilcoxon signed-rank tests "
         f"of `AutoDALMC` against each of the others, with Holm's correction, {len(significant)} of "
         f"{len(results.columns) - 1} differences are significant at 5 %"
-        + (f"; those from {listed(others)} are not." if others else ".")
-        + (
-            " With so few data sets, none could be."
-            if results.ranks.smallest_wilcoxon >= LEVEL
-            else ""
-        ),
+        + (f"; those from {listed(others)} are not." if others else "."),
     )
 
 

@@ -1,11 +1,11 @@
 """Figures of the benchmark page as SVG text, equal for equal numbers on every machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from math import ceil, floor, log10
 
-from anchorview.experiments.ranks import ROW, svg, svg_path, svg_text
-
-GRID = "#DDDDDD"
+ROW, INK, GRID = 20, "#222222", "#DDDDDD"
+"""Height of a line of text, and colors of text and grid."""
 
 
 def curve_figure(
@@ -55,3 +55,26 @@ def curve_figure(
         shapes.append(svg_path([(x + 3, y), (right + 12, last - 4)], color, 0.6))
         shapes.append(svg_text(right + 16, last, name, color=color))
     return svg(760, bottom + 60, title, shapes)
+
+
+def svg(width: int, height: int, title: str, shapes: Iterable[str]) -> str:
+    """Picture of shapes on white."""
+    head = (
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' "
+        f"width='{width}' height='{height}' role='img' "
+        "font-family='DejaVu Sans, Helvetica, Arial, sans-serif' font-size='13'>"
+    )
+    background = f"<rect width='{width}' height='{height}' fill='white'/>"
+    return "\n".join([head, f"<title>{escape(title)}</title>", background, *shapes, "</svg>", ""])
+
+
+def svg_path(points: Iterable[tuple[float, float]], color: str = INK, width: float = 1.2) -> str:
+    """Line through points."""
+    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f"<polyline points='{text}' fill='none' stroke='{color}' stroke-width='{width}'/>"
+
+
+def svg_text(x: float, y: float, text: str, anchor: str = "start", color: str = INK) -> str:
+    """Text at a point."""
+    where = f"x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'"
+    return f"<text {where} fill='{color}'>{escape(text)}</text>"

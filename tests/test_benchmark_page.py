@@ -41,7 +41,8 @@ def refresh(importable_benchmarks):
 
 def test_page_is_made_from_the_stored_results(benchmark_page):
     for path, text in benchmark_page.pages(benchmark_page.ResultFile()).items():
-        assert path.read_text(encoding="utf-8") == text, (
+        # Pictures of matplotlib depend on its version.
+        assert path == benchmark_page.RANKS_FIGURE or path.read_text(encoding="utf-8") == text, (
             f"run benchmarks/{benchmark_page.__name__}.py"
         )
 

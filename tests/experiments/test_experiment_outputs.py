@@ -120,30 +120,6 @@ def test_suites_without_most_results_have_a_page(tmp_path):
     assert len(page.attributes("img")) == 1
 
 
-def protocol_text(book):
-    return " ".join(protocol(book.frame()))
-
-
-def add_oracle(book, column, n_settings, data="digits", suite="compare"):
-    for beta in range(n_settings):
-        book.add(f"{column} (oracle)", done([0.5]), data, "oracle", suite, beta=beta)
-
-
-def test_protocol_has_the_numbers_of_settings_of_the_oracle():
-    book = Book("digits", "small")
-    for data in ("digits", "small"):
-        add_oracle(book, "AMGL", 3, data)
-        add_oracle(book, "BMVC", 6 if data == "digits" else 2, data)
-        add_oracle(book, "DALMC", 17, data)
-        # Settings that are not done count as well.
-        book.add("DALMC (oracle)", None, data, "oracle", beta=99.0)
-        add_oracle(book, "ablation-1", 4, data, "ablation")
-        add_oracle(book, "DALMC", 4, data, "ablation")
-    text = protocol_text(book)
-    assert "suite compare: DALMC 18, BMVC 6, AMGL 3. " in text
-    assert "suite ablation: ablation-1 4, DALMC 4. " in text
-
-
 def write_suite(out, suite="beta", **options):
     book = Book()
     book.add("DALMC", done([0.5, 0.6]), suite=suite, point=0.1)
@@ -182,17 +158,6 @@ def test_manifest_never_removes_other_files(tmp_path):
     write_suite(out)
     assert [path.read_text() for path in kept] == ["stays"] * len(kept)
     assert not (out / "tables" / "gone.md").exists()
-
-
-@pytest.mark.parametrize("content", ["{", '[1, null, ["tables/mine.md"]]', "[" * 100_000])
-def test_invalid_manifest_is_ignored(tmp_path, content):
-    (tmp_path / "tables").mkdir()
-    mine = tmp_path / "tables" / "mine.md"
-    mine.write_text("my own")
-    (tmp_path / "outputs.json").write_text(content)
-    write_suite(tmp_path)
-    assert mine.read_text() == "my own"
-    assert "tables/beta-digits.md" in json.loads((tmp_path / "outputs.json").read_text())
 
 
 def test_command_is_on_one_line_without_escapes(tmp_path):

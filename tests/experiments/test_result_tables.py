@@ -55,18 +55,6 @@ def test_scores_are_percent_with_best_and_second_marked_and_equal_texts_alike(bo
     assert marks == {"A": "best", "B": "best", "C": "second", "D": "second"}
 
 
-def test_too_few_runs_have_no_mark_of_significance_but_a_note():
-    book = book_of({name: around(mean, 3) for name, mean in (("A", 0.6), ("B", 0.89), ("C", 0.9))})
-    table = table_of(book, "compare-acc")
-    assert not any("†" in text for row in texts_of(table) for text in row)
-    (note,) = [note for note in table.notes if "†" in note]
-    assert {"5", "3"} <= set(re.findall(r"\d+", note))
-    enough = book_of(
-        {name: around(mean, 5) for name, mean in (("A", 0.89), ("B", 0.89), ("C", 0.9))}
-    )
-    assert not [note for note in table_of(enough, "compare-acc").notes if "†" in note]
-
-
 def test_oracle_columns_are_compared_with_each_other_only(book):
     book.add("AMGL (oracle)", done([0.99] * 20), mode="oracle")
     # A single oracle column is not marked.
@@ -109,7 +97,7 @@ def test_settings_of_the_oracle():
     for beta, score in ((1.0, 0.5), (2.0, 0.6)):
         book.add("DALMC (oracle)", done([score]), mode="oracle", beta=beta)
     texts = texts_of(table_of(book, "oracle-settings"))
-    assert texts == [["compare", "digits", "DALMC (oracle)", "beta=2.0"]]
+    assert texts == [["compare", "digits", "DALMC (oracle)", "beta=2.0", "2"]]
 
 
 def test_lowest_costs_are_marked():
@@ -175,10 +163,8 @@ def test_ranks_omit_unfinished_data_sets():
 
 
 # All differences have the same sign: p = 2 / 2**n, doubled by Holm's correction.
-@pytest.mark.parametrize(
-    ("n_sets", "p_value", "can_reject"), [(6, "0.0625", False), (7, "0.0312", True)]
-)
-def test_tests_over_data_sets(n_sets, p_value, can_reject):
+@pytest.mark.parametrize(("n_sets", "p_value"), [(6, "0.0625"), (7, "0.0312")])
+def test_tests_over_data_sets(n_sets, p_value):
     book = Book(*(f"set {i}" for i in range(n_sets)))
     for number, one in enumerate(book.sets):
         for column, score, step in (("AMGL", 0.5, 0.01), ("BMVC", 0.6, 0.02), ("DALMC", 0.8, 0.02)):
@@ -186,12 +172,9 @@ def test_tests_over_data_sets(n_sets, p_value, can_reject):
     friedman, nemenyi = table_of(book, "ranks").notes
     assert "Friedman" in friedman
     assert f"{critical_difference(3, n_sets):.2f}" in nemenyi
-    table = table_of(book, "ranks-tests")
-    texts = texts_by_row(table)
+    texts = texts_by_row(table_of(book, "ranks-tests"))
     assert set(texts) == {"AMGL", "BMVC"}
     assert texts["AMGL"]["ACC"] == p_value
-    assert p_value in table.caption
-    assert ("nothing" in table.caption) != can_reject
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,8 @@ ORACLE_TEXT = (
     "Except in (oracle) columns, which use the setting with the highest mean ACC against the "
     "labels, as is common in papers, and (as published, oracle), the same with the choices of the "
     "paper, DALMC.as_published. This is impossible in practice, so they are only compared with "
-    "each other."
+    "each other. The maximum over more settings is higher by chance alone; the table of the chosen "
+    "settings has their numbers."
 )
 TESTS_TEXT = (
     "†: not significantly different from the best by a two-sided Mann-Whitney U test of the runs "
@@ -160,11 +161,11 @@ def write_outputs(
         paths.append(_write(out / "tables" / f"{table.name}.md", table.markdown()))
         paths.append(_write(out / "tables" / f"{table.name}.csv", table.csv()))
     drawn: dict[Figure | Ranking, Path] = {}
-    for ranking in rankings(suite_results(frame)):
-        if ranking.picture is not None:
-            drawn[ranking] = _write(out / "figures" / f"{ranking.name}.svg", ranking.picture)
-            paths.append(drawn[ranking])
     try:
+        for ranking in rankings(suite_results(frame)):
+            if ranking.picture is not None:
+                drawn[ranking] = _write(out / "figures" / f"{ranking.name}.svg", ranking.picture)
+                paths.append(drawn[ranking])
         for figure in FIGURES:
             if written := figure.write(frame, out / "figures"):
                 drawn[figure] = written[0]
@@ -197,10 +198,7 @@ def _write(path: Path, text: str) -> Path:
 def _remove_earlier(out: Path, written: set[str]) -> None:
     """Remove earlier outputs that were not written again, and list those that were."""
     manifest = out / "outputs.json"
-    try:
-        listed = set(json.loads(manifest.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):
-        listed = set()
+    listed = set(json.loads(manifest.read_text("utf-8"))) if manifest.exists() else set()
     # Nothing else in the folder is ever removed, whatever the list says.
     for path in (*out.glob("tables/*"), *out.glob("figures/*"), out / "report.html"):
         if path.relative_to(out).as_posix() in listed - written and path.is_file():
@@ -212,19 +210,8 @@ def protocol(frame: pd.DataFrame) -> list[str]:
     """Return the paragraphs of the protocol of evaluated results."""
     columns = COLUMNS_TEXT
     if frame["mode"].isin(LABEL_MODES).any():
-        columns = " ".join([COLUMNS_TEXT, ORACLE_TEXT, *_grid_sizes(frame)])
+        columns = f"{COLUMNS_TEXT} {ORACLE_TEXT}"
     return [JOBS_TEXT, RUNS_TEXT, columns, TESTS_TEXT, METRICS_TEXT]
-
-
-def _grid_sizes(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield the numbers of settings of the oracle per suite, the largest first."""
-    chosen = frame[frame["mode"].isin(LABEL_MODES)]
-    for suite, rows in chosen.groupby("suite", sort=False):
-        sizes = rows.groupby(rows["column"].str.removesuffix(" (oracle)"), sort=False)["tried"]
-        largest = sizes.max().sort_values(ascending=False, kind="stable")
-        shown = ", ".join(f"{method} {size}" for method, size in largest.items())
-        yield f"Maximum numbers of settings in the suite {suite}: {shown}."
-    yield "The maximum over more settings is higher by chance alone."
 
 
 def _summary(

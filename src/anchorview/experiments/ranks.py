@@ -1,11 +1,9 @@
 """Methods compared on one data set and over all of them: tests, mean ranks and their picture."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from html import escape
-from itertools import count
-from typing import TypeVar
+from functools import cache, partial
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +15,7 @@ from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import ABLATIONS, LABEL_MODES
 from anchorview.experiments.result_table import ResultTable, marks_of_ranks, number_texts
+from anchorview.plotting.axes import svg_of
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -27,30 +26,23 @@ ENOUGH_DATA_SETS = 5
 """Minimum number of data sets for tests over data sets."""
 
 
-def compared_with_best(runs: Mapping[Name, Sequence[float]]) -> tuple[set[Name], int | None]:
-    """Columns that do not differ significantly from the best, and how many runs that takes.
+def similar_to_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
+    """Columns that do not differ significantly from the best.
 
     Each column is compared with that of the highest mean by a two-sided Mann-Whitney U test on the
     scores of the runs, with Holm's correction of the p-values. The best column itself is not
     included, nor are columns that the test could not tell from it whatever their scores, because
-    there are too few runs. If there are such columns, the second value is the number of runs per
-    column from which the test can reject, else None. Columns with a single run among others with
-    more, which are not repeated by design, do not count.
+    there are too few runs.
     """
-    runs = {name: scores for name, scores in runs.items() if len(scores)}
-    if len(runs) < 2:
-        return set(), None
+    runs = {name: scores for name, scores in runs.items() if len(scores) > 1}
+    if not runs:
+        return set()
     best = max(runs, key=lambda name: np.mean(runs[name]))
-    others = [name for name in runs if name != best and min(len(runs[name]), len(runs[best])) > 1]
+    others = [name for name in runs if name != best]
     p_values = holm([_mann_whitney(runs[best], runs[name]) for name in others])
     smallest = holm([_smallest_mann_whitney(len(runs[best]), len(runs[name])) for name in others])
     tested = zip(others, p_values, smallest, strict=True)
-    alike = {name for name, p, least in tested if least < LEVEL <= p}
-    if (smallest < LEVEL).all() and (others or max(map(len, runs.values())) > 1):
-        return alike, None
-    n_comparisons = len(others) or len(runs) - 1
-    enough = (n for n in count(2) if n_comparisons * _smallest_mann_whitney(n, n) < LEVEL)
-    return alike, next(enough)
+    return {name for name, p, least in tested if least < LEVEL <= p}
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -74,9 +66,6 @@ class Overall:
     wilcoxon: Mapping[str, float]
     """p-values of Wilcoxon signed-rank tests of the reference against each other column, with
     Holm's correction; empty if there are too few data sets."""
-    smallest_wilcoxon: float = 1.0
-    """Smallest possible p-value with that many data sets and columns, reached if the reference is
-    better on all data sets or worse on all; 1 if there are no tests."""
     critical_difference: float | None = None
     """Difference of mean ranks from which two columns differ by the test of Nemenyi; None if there
     are too few data sets."""
@@ -128,14 +117,10 @@ def overall(scores: pd.DataFrame, reference: str) -> Overall:
             differences[name] = difference
     # For zeros only, the statistic is 0 / 0.
     p_values = [stats.wilcoxon(d).pvalue if d.any() else 1.0 for d in differences.values()]
-    n_data_sets = max(map(len, differences.values()), default=0)
-    # All differences of the same sign, corrected for the number of tests.
-    smallest = min(1.0, len(differences) * 2.0 * 0.5**n_data_sets) if differences else 1.0
     return Overall(
         ranks={name: float(ranks[name].mean()) for name in scores.columns},
         friedman=friedman,
         wilcoxon=dict(zip(differences, holm(p_values).tolist(), strict=True)),
-        smallest_wilcoxon=smallest,
         critical_difference=critical_difference(n_columns, len(scores)) if enough else None,
     )
 
@@ -157,9 +142,6 @@ RANKED_SUITES = ("compare", "ablation")
 """Suites with scores of several methods on each data set."""
 
 OF_THE_PACKAGE = {*(method.display_name for method in REGISTRY), *ABLATIONS}
-
-ROW, INK = 20, "#222222"
-"""Height of a line of text in a picture, and its color."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,21 +213,17 @@ class Ranking:
         )
         if tests.isna().all(axis=None):
             return
-        least = min(each.smallest_wilcoxon for each in self.by_metric.values() if each.wilcoxon)
-        limit = f"With this number of data sets and methods, no p-value is below {least:.3g}"
-        if least >= LEVEL:
-            limit += f", so nothing can be significant at {100 * LEVEL:g} %"
         yield ResultTable(
             f"{self.name}-tests",
             f"{self.reference} against each other method: p-values{self.suffix}",
             "Wilcoxon signed-rank test over the data sets on which both are done, Holm's "
-            f"correction. {limit}. Empty: fewer than {ENOUGH_DATA_SETS} such data sets.",
+            f"correction. Empty: fewer than {ENOUGH_DATA_SETS} such data sets.",
             {"text": number_texts(tests, "{:.4f}"), "value": tests},
         )
 
 
 def rankings(suites: Mapping[str, SuiteResults]) -> Iterator[Ranking]:
-    """Yield the comparisons of suites with two or more methods;"""
+    """Yield the comparisons of suites with two or more methods."""
     for suite, results in suites.items():
         if suite not in RANKED_SUITES:
             continue
@@ -275,60 +253,38 @@ def rankings(suites: Mapping[str, SuiteResults]) -> Iterator[Ranking]:
 
 
 def rank_picture(found: Overall, title: str) -> str:
-    """Critical-difference picture as SVG: bars join columns that do not differ by Nemenyi's test.
+    """Critical-difference picture as SVG: bars join columns that do not differ significantly."""
+    return svg_of(partial(_draw_ranks, found, title))
 
-    Equal numbers give the same text on every machine.
-    """
-    ranks, difference = found.ranks, found.critical_difference
-    assert difference is not None
-    names = sorted(ranks, key=lambda name: ranks[name])
-    n, left, right, top, bar = len(names), 190, 610, 70, 26
 
-    def x(rank: float) -> float:
-        return left + (right - left) * (rank - 1) / (n - 1)
-
-    shapes = [svg_path([(x(1), top), (x(n), top)])]
-    for tick in range(1, n + 1, 2 if n > 5 else 1):
-        shapes += [svg_path([(x(tick), top - 5), (x(tick), top)])]
-        shapes += [svg_text(x(tick), top - 9, str(tick), "middle")]
-    shapes += [svg_path([(x(1), bar), (x(1 + difference), bar)], width=2)]
-    shapes += [svg_text(x(1 + difference) + 8, bar + 4, f"critical difference {difference:.2f}")]
-    groups = found.similar_groups()
-    for i, group in enumerate(groups):
-        y = top + 12 + 7 * i
-        ends = [(x(ranks[group[0]]) - 3, y), (x(ranks[group[-1]]) + 3, y)]
-        shapes.append(svg_path(ends, width=4))
-    below = top + 20 + 7 * len(groups)
+def _draw_ranks(found: Overall, title: str, figure: Any) -> None:
+    names = sorted(found.ranks, key=lambda name: found.ranks[name])
+    n, groups = len(names), found.similar_groups()
     half = (n + 1) // 2
+    # Lines of text below the axis of the ranks.
+    first_name = 1 + 0.4 * len(groups)
+    figure.set_size_inches(8, 0.9 + 0.25 * (first_name + half))
+    axes = figure.add_subplot(xlim=(1, n), ylim=(first_name + half, -2.8))
+    axes.set_title(title)
+    axes.yaxis.set_visible(False)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    axes.spines.top.set(visible=True, position=("data", 0))
+    axes.xaxis.tick_top()
+    axes.set_xticks(range(1, n + 1, 2 if n > 5 else 1))
+    difference = found.critical_difference or 0.0
+    line = {"color": "black", "clip_on": False, "solid_capstyle": "butt"}
+    axes.plot([1, 1 + difference], [-2, -2], linewidth=2, **line)
+    axes.text(1 + difference, -2, f"  critical difference {difference:.2f}", va="center")
+    for i, group in enumerate(groups):
+        ends = [found.ranks[group[0]], found.ranks[group[-1]]]
+        axes.plot(ends, [0.6 + 0.4 * i] * 2, linewidth=4, **line)
     for i, name in enumerate(names):
-        is_left = i < half
-        y = below + ROW * (i if is_left else n - 1 - i)
-        edge = left - 10 if is_left else right + 10
-        shapes.append(svg_path([(x(ranks[name]), top), (x(ranks[name]), y), (edge, y)]))
-        label = f"{name} {ranks[name]:.1f}" if is_left else f"{ranks[name]:.1f} {name}"
-        offset = -4 if is_left else 4
-        shapes.append(svg_text(edge + offset, y + 4, label, "end" if is_left else "start"))
-    return svg(800, below + ROW * half, title, shapes)
-
-
-def svg(width: int, height: int, title: str, shapes: Iterable[str]) -> str:
-    """Picture of shapes on white."""
-    head = (
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' "
-        f"width='{width}' height='{height}' role='img' "
-        "font-family='DejaVu Sans, Helvetica, Arial, sans-serif' font-size='13'>"
-    )
-    background = f"<rect width='{width}' height='{height}' fill='white'/>"
-    return "\n".join([head, f"<title>{escape(title)}</title>", background, *shapes, "</svg>", ""])
-
-
-def svg_path(points: Iterable[tuple[float, float]], color: str = INK, width: float = 1.2) -> str:
-    """Line through points."""
-    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f"<polyline points='{text}' fill='none' stroke='{color}' stroke-width='{width}'/>"
-
-
-def svg_text(x: float, y: float, text: str, anchor: str = "start", color: str = INK) -> str:
-    """Text at a point."""
-    where = f"x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'"
-    return f"<text {where} fill='{color}'>{escape(text)}</text>"
+        is_left, rank = i < half, found.ranks[name]
+        axes.annotate(
+            f"{name} {rank:.1f}" if is_left else f"{rank:.1f} {name}",
+            (rank, 0),
+            (0.9 if is_left else n + 0.1, first_name + (i if is_left else n - 1 - i)),
+            ha="right" if is_left else "left",
+            va="center",
+            arrowprops={"arrowstyle": "-", "connectionstyle": "angle,angleA=0,angleB=90"},
+        )

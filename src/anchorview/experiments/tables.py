@@ -20,7 +20,7 @@ from anchorview.experiments.evaluation import (
 )
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import LABEL_MODES, MODES
-from anchorview.experiments.ranks import LEVEL, compared_with_best, rankings
+from anchorview.experiments.ranks import rankings, similar_to_best
 from anchorview.experiments.result_table import (
     ResultTable,
     file_names,
@@ -41,7 +41,9 @@ BUSY_CORES = 0.2
 RETURNED_TABLE = "What the estimators return"
 SCORES_NOTE = "Mean ± standard deviation over the runs, in percent."
 MARKS_NOTE = "Bold: best; underlined: second. -: not done; empty: not run."
-SIGNIFICANCE_NOTE = "†: not significantly different from the best."
+SIGNIFICANCE_NOTE = (
+    "†: not significantly different from the best; left out where the runs are too few to tell."
+)
 
 
 def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
@@ -144,17 +146,15 @@ def _measured_table(
     if not by_data:
         cells = cells.rename(columns={"point": rows[0]})
     frames = arranged(cells, rows, columns)
-    return ResultTable(name, title, caption, frames, too_few_runs_note(cells))
+    return ResultTable(name, title, caption, frames)
 
 
 def measured(results: SuiteResults, *quantities: str, digits: int = 2) -> pd.DataFrame:
     """Cells of measured quantities, one row per result and quantity.
 
     A row has the position, ``metric``, ``text``, ``mark``, ``mean`` (of scores of runs) or
-    ``value``, ``deviation`` and ``status``; and for scores of runs ``n_runs`` and ``runs_needed``,
-    the number of runs with which all columns could be told apart, if there are fewer. Scores of
-    runs have their standard deviation if there is more than one, and a dagger if they do not differ
-    significantly from the best.
+    ``value``, ``deviation`` and ``status``. Scores of runs have their standard deviation if there
+    is more than one, and a dagger if they do not differ significantly from the best.
     """
     return pd.concat([_measured(results.frame, each, digits) for each in quantities])
 
@@ -169,8 +169,7 @@ def _measured(frame: pd.DataFrame, quantity: str, digits: int) -> pd.DataFrame:
     runs = frame.get(f"{quantity}_runs")
     deviations = None
     if runs is not None:
-        cells["n_runs"] = runs.map(len)
-        deviations = frame[f"{quantity}_deviation"].where(cells["n_runs"] > 1)
+        deviations = frame[f"{quantity}_deviation"].where(runs.map(len) > 1)
         cells["deviation"] = deviations
     cells["value" if runs is None else "mean"] = values
     template = f"{{:.{digits}f}}"
@@ -187,8 +186,8 @@ def _measured(frame: pd.DataFrame, quantity: str, digits: int) -> pd.DataFrame:
     cells["mark"] = marks_of_ranks(ranks).where(contests.transform("size") > 1, "")
     if runs is not None:
         for rows in contests.groups.values():
-            alike, cells.loc[rows, "runs_needed"] = compared_with_best(runs[rows].to_dict())
-            cells.loc[cells.index.isin(alike) & (cells["mark"] != "best"), "text"] += " †"
+            similar = similar_to_best(runs[rows].to_dict())
+            cells.loc[cells.index.isin(similar) & (cells["mark"] != "best"), "text"] += " †"
     return cells
 
 
@@ -214,20 +213,6 @@ def arranged(
     frames = {kind: wide(cells, kind, rows, columns) for kind in (*kinds, "status")}
     absent = {"text": "", "mark": "", "status": "absent"}
     return {kind: each.fillna(absent.get(kind, np.nan)) for kind, each in frames.items()}
-
-
-def too_few_runs_note(cells: pd.DataFrame) -> list[str]:
-    """Note on the rows in which the test of the runs cannot reject."""
-    if "runs_needed" not in cells:
-        return []
-    lacking = cells[cells["runs_needed"].notna() & (cells["n_runs"] > 0)]
-    if lacking.empty:
-        return []
-    needed, fewest = lacking["runs_needed"].max(), lacking["n_runs"].min()
-    return [
-        f"† is left out where the test cannot reject at {100 * LEVEL:g} %: with this number of "
-        f"columns it needs {needed:.0f} runs of each, and some have {fewest}."
-    ]
 
 
 def _data_table(sets: Sequence[DataSet]) -> ResultTable:
@@ -310,7 +295,7 @@ def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
             "oracle-settings",
             "Settings that the oracle chose",
             "With the labels, by the highest mean ACC among the settings of the grid.",
-            {"text": columns.set_index(["suite", "data", "method"])[["settings"]]},
+            {"text": columns.set_index(["suite", "data", "method"])[["settings", "tried"]]},
         )
 
 
