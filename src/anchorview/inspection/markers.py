@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr
-from scipy.stats import false_discovery_control
+from scipy import stats
 
-from anchorview._utils.moments import Moments
 from anchorview._utils.text import percent
 from anchorview._utils.typing import Array
 from anchorview.inspection.cluster_moments import (
@@ -195,42 +193,31 @@ def _statistics(inside: ClusterMoments, outside: ClusterMoments) -> dict[str, Ar
     """Columns of the table that depend on one feature only, (n_clusters, n_features)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         (n_in, mean_in, squares_in), (n_out, mean_out, squares_out) = inside[0], outside[0]
-        share_in, share_out = inside.nonzeros / n_in, outside.nonzeros / n_out
         mean_in = np.where(n_in > 0, mean_in, np.nan)
         mean_out = np.where(n_out > 0, mean_out, np.nan)
+        deviation_in, deviation_out = (
+            np.sqrt(squares_in / (n_in - 1)),
+            np.sqrt(squares_out / (n_out - 1)),
+        )
+        test = stats.ttest_ind_from_stats(
+            *(mean_in, deviation_in, n_in, mean_out, deviation_out, n_out), equal_var=False
+        )
         difference = mean_in - mean_out
-        pooled = (squares_in + squares_out) / (n_in + n_out - 2)
-        effect = _ratio(difference, np.sqrt(pooled))
-        statistic, p_value = _welch(inside.values, outside.values, difference)
-    return {
-        "effect": np.clip(effect, -MAX_EFFECT, MAX_EFFECT),
-        "mean_in": mean_in,
-        "mean_out": mean_out,
-        "nonzero_in": share_in,
-        "nonzero_out": share_out,
-        "n_in": n_in.astype(np.int64),
-        "n_out": n_out.astype(np.int64),
-        "statistic": statistic,
-        "p_value": p_value,
-    }
-
-
-def _ratio(difference: Array, deviation: Array) -> Array:
-    """Quotient, in which no difference relative to no deviation is no difference."""
-    return np.where((difference == 0) & (deviation == 0), 0.0, difference / deviation)
-
-
-def _welch(inside: Moments, outside: Moments, difference: Array) -> tuple[Array, Array]:
-    """Statistic and two-sided p-value of Welch's t-test."""
-    free_in, free_out = inside.weight - 1, outside.weight - 1
-    error_in = inside.squares / free_in / inside.weight
-    error_out = outside.squares / free_out / outside.weight
-    error = error_in + error_out
-    statistic = _ratio(difference, np.sqrt(error))
-    # Welch and Satterthwaite: error^2 / (error_in^2 / free_in + error_out^2 / free_out).
-    freedom = 1 / ((error_in / error) ** 2 / free_in + (error_out / error) ** 2 / free_out)
-    freedom = np.where(error == 0, free_in + free_out, freedom)
-    return statistic, 2 * stdtr(freedom, -np.abs(statistic))
+        effect = difference / np.sqrt((squares_in + squares_out) / (n_in + n_out - 2))
+        # No difference relative to no deviation is no difference.
+        equal = (difference == 0) & (squares_in + squares_out == 0)
+        testable = (n_in > 1) & (n_out > 1)
+        return {
+            "effect": np.where(equal, 0, np.clip(effect, -MAX_EFFECT, MAX_EFFECT)),
+            "mean_in": mean_in,
+            "mean_out": mean_out,
+            "nonzero_in": inside.nonzeros / n_in,
+            "nonzero_out": outside.nonzeros / n_out,
+            "n_in": n_in.astype(np.int64),
+            "n_out": n_out.astype(np.int64),
+            "statistic": np.where(equal & testable, 0, test.statistic),
+            "p_value": np.where(equal & testable, 1, test.pvalue),
+        }
 
 
 def adjusted_p_values(p_values: Array) -> Array:
@@ -238,5 +225,5 @@ def adjusted_p_values(p_values: Array) -> Array:
     adjusted = np.full(p_values.shape, np.nan)
     known = ~np.isnan(p_values)
     if known.any():
-        adjusted[known] = false_discovery_control(p_values[known])
+        adjusted[known] = stats.false_discovery_control(p_values[known])
     return adjusted

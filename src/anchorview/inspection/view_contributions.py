@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
+from anchorview._utils.moments import Moments, group_moments
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.view_consistency import (
@@ -88,33 +89,18 @@ def view_contributions(
     if by == "sample":
         rows = labeled.rows(partial(_rows_of, function), len(names), "contributions")
         return pd.DataFrame(rows, index=labeled.sample_index, columns=names)
-    count = len(labeled.clusters)
-    sums = labeled.source.reduce_as_is(
-        partial(contribution_sums, function, count), added, "contributions"
-    )
-    means = contribution_means(*sums)
+    work = partial(contribution_moments, function, len(labeled.clusters))
+    moments = labeled.source.reduce_as_is(work, Moments.merged, "contributions")
+    means = np.where(moments.weight > 0, moments.mean, np.nan)
     return pd.DataFrame(means, index=labeled.clusters.rename("cluster"), columns=names)
 
 
-def contribution_sums(
+def contribution_moments(
     function: PartContributions, n_clusters: int, part: MultiViewData
-) -> tuple[Array, ...]:
-    """Sums of contributions, and numbers of samples that have the view, (n_clusters, n_views)."""
+) -> Moments:
+    """Moments of the contributions of views by cluster, of the samples that have the view."""
     labels, rows = function(part)
-    return tuple(
-        np.column_stack([np.bincount(labels, column, n_clusters) for column in values.T])
-        for values in (np.nan_to_num(rows), ~np.isnan(rows))
-    )
-
-
-def added(sums: tuple[Array, ...], others: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Sums over the samples of both."""
-    return tuple(map(np.add, sums, others))
-
-
-def contribution_means(totals: Array, counts: Array) -> Array:
-    """Means over the samples that have the view; NaN if there are none."""
-    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
+    return group_moments(rows, labels, n_clusters)
 
 
 def _rows_of(function: PartContributions, part: MultiViewData) -> Array:

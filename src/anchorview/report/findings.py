@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anchorview._utils.moments import Moments
 from anchorview._utils.text import capitalized, in_words, one_line
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import POOL
@@ -18,7 +19,12 @@ from anchorview.estimators.representation import batch_sentences, view_sentences
 from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import leading_markers
-from anchorview.inspection.summary import DistanceSums, summary_of, with_borders
+from anchorview.inspection.summary import (
+    distance_moments,
+    distance_table,
+    summary_of,
+    with_borders,
+)
 from anchorview.inspection.typical_samples import kept_samples, nearest, samples_of_blocks
 from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
 from anchorview.metrics import clustering_scores
@@ -186,11 +192,9 @@ def _overview_of_model(fit: CheckedFit) -> Overview:
     model, embedding = fit.model, stored_embedding(fit.model)
     if hasattr(model, "__anchorview_explain__") and embedding is not None and not fit.is_auto:
         explanation, rows = model.__anchorview_explain__(), np.asarray(embedding)
-        sums = reduce(
-            DistanceSums.merged, map(DistanceSums.of, explanation.distances_of_rows(rows))
-        )
+        blocks = list(map(distance_moments, explanation.distances_of_rows(rows)))
+        clusters = distance_table(reduce(Moments.merged, blocks), pd.RangeIndex(fit.n_clusters))
         samples = samples_of_blocks(explanation.distances_of_rows(rows), 0, _in_order)
-        clusters = sums.table(pd.RangeIndex(fit.n_clusters))
         return clusters, _certainty(fit, samples), None
     clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
     certainty = None
