@@ -5,7 +5,7 @@ import pytest
 
 from anchorview._utils.linalg import unit_rows
 from anchorview.plotting import map_layout as map_layout_module
-from anchorview.plotting.map_layout import map_layout, read_rows, sample_by_density
+from anchorview.plotting.map_layout import map_layout, read_rows
 
 
 @pytest.fixture(autouse=True)
@@ -55,16 +55,6 @@ def test_large_map_has_every_cluster_and_at_most_max_points():
     assert counts[4] == 30
     sizes = np.bincount(labels)[:4]
     np.testing.assert_allclose(counts[:4] / counts[:4].sum(), sizes / sizes.sum(), atol=0.01)
-
-
-def test_sparse_regions_are_preferred():
-    random = np.random.RandomState(0)
-    dense = np.array([1.0, 0.0, 0.0]) + 0.01 * random.standard_normal((9900, 3))
-    points = unit_rows(np.vstack([dense, random.standard_normal((100, 3))]))
-    drawn = sample_by_density(points, np.zeros(10_000, int), np.array([500]), random)
-    assert len(drawn) == 500
-    # At least half of the 100; uniform sampling would draw 5.
-    assert (drawn >= 9900).sum() >= 50
 
 
 def test_embedding_may_be_a_memory_map_or_a_dask_array(tmp_path):

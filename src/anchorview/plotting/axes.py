@@ -4,7 +4,6 @@ import io
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from textwrap import indent
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -29,28 +28,26 @@ figure_ : matplotlib Figure
 ax : matplotlib Axes, default=None
     Axes to draw on; if None, new ones.
 **plot_kw : dict
-    Other parameters of :meth:`plot`.""",
+    Other parameters of :meth:`plot`.
+
+Returns
+-------
+display : Self""",
+    "returns": """\
+
+Returns
+-------
+display : Self""",
 }
 
 
 @dataclass_transform(eq_default=False)
 def display(cls: type[Display]) -> type[Display]:
-    """Make annotated attributes parameters, and fill in docstrings of a display and its methods.
-
-    All `plot` on `ax`, and methods that draw return the display, as their docstrings then say.
-    """
+    """Make annotated attributes parameters, and fill in docstrings of a display and its methods."""
     fill = docstring_filler(FRAGMENTS)
     cls = dataclass(eq=False, repr=False)(cls)
-    for name, member in (("", cls), *vars(cls).items()):
+    for member in (cls, *vars(cls).values()):
         documented = getattr(member, "__func__", member)
-        if name == "plot" or name.startswith("from_"):
-            text = documented.__doc__.rstrip()
-            # Python dedents docstrings from version 3.13 on.
-            margin = text.partition("Parameters\n")[0].rpartition("\n")[2]
-            if name == "plot":
-                text = text.replace("----------\n", f"----------\n{margin}%(ax)s\n", 1)
-            returns = f"\n\nReturns\n-------\ndisplay : {cls.__name__}\n"
-            documented.__doc__ = text + indent(returns, margin) + margin
         if callable(documented):
             fill(documented)
     return cls

@@ -86,10 +86,12 @@ class ClusterSizesDisplay:
 
         Parameters
         ----------
+        %(ax)s
         cmap : str or matplotlib Colormap, default="viridis"
             Colors of the confidence.
         bar_kw : dict, default=None
             Properties of the bars.
+        %(returns)s
         """
         n_clusters = len(self.sizes)
         ax = axes_or_new(ax, float(np.clip(2 + 0.4 * n_clusters, 5, 13)), 4)
@@ -175,6 +177,7 @@ class ViewAgreementDisplay:
         %(ax)s
         **bar_kw : dict
             Properties of the bars.
+        %(returns)s
         """
         views = fitted_attribute(model, "views_")
         return cls(views["weight"], views.get("agreement_with_result")).plot(ax, **bar_kw)
@@ -184,8 +187,10 @@ class ViewAgreementDisplay:
 
         Parameters
         ----------
+        %(ax)s
         **bar_kw : dict
             Properties of the bars.
+        %(returns)s
         """
         quantities = {WEIGHT_LABEL: self.weights}
         if self.agreement is not None:

@@ -73,6 +73,7 @@ class ConvergenceDisplay:
             Axes to draw on, for example those of another model's display; if None, new ones.
         **line_kw : dict
             Properties of the line.
+        %(returns)s
         """
         return cls(fitted_attribute(model, "objective_"), name=name).plot(ax, **line_kw)
 
@@ -81,8 +82,10 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
+        %(ax)s
         **line_kw : dict
             Properties of the line.
+        %(returns)s
         """
         ax = axes_or_new(ax, 5.5, 4)
         color = cluster_color(len(ax.lines))
@@ -161,6 +164,7 @@ class ClusterNumberDisplay:
         %(ax)s
         **line_kw : dict
             Properties of the line of the agreement.
+        %(returns)s
         """
         require_labels(model)
         curve = getattr(model, "curve_", None)
@@ -182,8 +186,10 @@ class ClusterNumberDisplay:
 
         Parameters
         ----------
+        %(ax)s
         **line_kw : dict
             Properties of the line of the agreement.
+        %(returns)s
         """
         ax = axes_or_new(ax, 5.5, 4)
         numbers = self.curve.index.tolist()

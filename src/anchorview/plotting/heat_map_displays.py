@@ -115,10 +115,12 @@ class MarkerHeatmapDisplay:
 
         Parameters
         ----------
+        %(ax)s
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colors of the effects, from negative to positive.
         im_kw : dict, default=None
             Properties of the image, as for `Axes.imshow`.
+        %(returns)s
         """
         n_rows, n_columns = self.effects.shape
         width = float(np.clip(4 + 0.28 * n_columns, 5.5, 14))
@@ -286,12 +288,14 @@ class PartitionComparisonDisplay:
 
         Parameters
         ----------
+        %(ax)s
         cmap : str or matplotlib Colormap, default=None
             Colors of the shares; if None, from light gray to dark blue.
         im_kw : dict, default=None
             Properties of the image, as for `Axes.imshow`.
         text_kw : dict, default=None
             Properties of the numbers.
+        %(returns)s
         """
         ax = axes_of_cells(ax, *self.table.shape)
         shares = self.table.div(self.table.sum(axis=1), axis=0).fillna(0.0)

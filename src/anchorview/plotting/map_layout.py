@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.manifold import TSNE
@@ -20,9 +21,6 @@ from anchorview.views.table_columns import TableView
 MAX_POINTS = 100_000
 """Number of points for which browsers draw the map and find tooltips without delay."""
 
-MAX_ROWS = 400_000
-"""Maximum number of rows read from an embedding, which may be a file of any size."""
-
 N_LANDMARKS = 2_000
 """Number of samples embedded by t-SNE; the others are placed relative to them."""
 
@@ -31,9 +29,6 @@ MIN_PER_CLUSTER = 50
 
 N_NEAR_LANDMARKS = 5
 """Number of landmarks that determine the position of a sample."""
-
-N_HYPERPLANES = 12
-"""Number of random hyperplanes that divide the embedding into cells to estimate densities."""
 
 MAX_SPREAD = 0.06
 """Neighboring landmarks farther apart than this fraction of the map's width belong to different
@@ -48,27 +43,23 @@ def map_layout(
 ) -> tuple[Array, Array]:
     """Arrange samples in two dimensions such that similar rows of the embedding are neighbors.
 
-    The embedding may be in memory, memory-mapped or a dask array; only sampled rows are read, and
+    The embedding may be in memory, memory-mapped or a dask array; only the drawn rows are read, and
     scaled to unit length if `normalize`. Labels determine how many samples of each cluster are
     drawn, not where. Returns the indices of the drawn samples, ascending, and their positions,
     (n_points, 2).
     """
     random = np.random.RandomState(0)
-    read = sample_clusters(labels, MAX_ROWS, random)
-    points = read_rows(embedding, read, normalize)
-    labels = labels[read]
-    quotas = cluster_quotas(labels, max_points, proportional=True)
-    drawn = sample_by_density(points, labels, quotas, random)
-    points, labels = points[drawn], labels[drawn]
-    quotas = cluster_quotas(labels, N_LANDMARKS, proportional=False)
-    landmarks = sample_by_density(points, labels, quotas, random)
+    drawn = sample_clusters(labels, max_points, 1, random)
+    points = read_rows(embedding, drawn, normalize)
+    # Square roots of the sizes, so that small clusters stay visible.
+    landmarks = sample_clusters(labels[drawn], N_LANDMARKS, 0.5, random)
     report_progress("map", 0, 2)
-    anchors = _tsne(points[landmarks])
+    anchors = _tsne(points[landmarks], random)
     report_progress("map", 1, 2)
     positions = _interpolate(points, points[landmarks], anchors, random)
     positions[landmarks] = anchors
     report_progress("map", 2, 2)
-    return read[drawn], positions
+    return drawn, positions
 
 
 def read_rows(embedding: Any, rows: Array, normalize: bool) -> Array:
@@ -78,81 +69,34 @@ def read_rows(embedding: Any, rows: Array, normalize: bool) -> Array:
     return unit_rows(stacked) if normalize else stacked
 
 
-def sample_clusters(labels: Array, max_samples: int, random: np.random.RandomState) -> Array:
-    """Draw samples of each cluster in proportion to its size, but some of each; ascending."""
+def sample_clusters(
+    labels: Array, max_samples: int, power: float, random: np.random.RandomState
+) -> Array:
+    """Draw at most about `max_samples` samples, in proportion to powers of the sizes of clusters.
+
+    Every cluster has :data:`MIN_PER_CLUSTER` samples if possible. Returns ascending positions.
+    """
     if len(labels) <= max_samples:
         return np.arange(len(labels))
-    quotas = cluster_quotas(labels, max_samples, proportional=True)
-    return _smallest_keys(random.random_sample(len(labels)), labels, quotas)
-
-
-def cluster_quotas(labels: Array, max_samples: int, proportional: bool) -> Array:
-    """Number of samples to draw of each cluster, at most about `max_samples` in total.
-
-    Quotas are proportional to the sizes of the clusters or, to keep small ones visible, to their
-    square roots, subject to :data:`MIN_PER_CLUSTER`.
-    """
     sizes = np.bincount(labels)
-    if len(labels) <= max_samples:
-        return sizes
-    weights = sizes if proportional else np.sqrt(sizes)
     minimum = np.minimum(sizes, min(MIN_PER_CLUSTER, max(1, max_samples // (2 * len(sizes)))))
-    # What remains after the minimum is divided by what is missing to the ideal quotas.
+    # What remains after the minimum is divided by what is missing to the ideal shares.
+    weights = sizes**power
     missing = np.maximum(weights * max_samples / weights.sum() - minimum, 0)
     rest = max(0, max_samples - minimum.sum())
-    quotas = minimum + np.floor(missing * rest / max(missing.sum(), 1e-12)).astype(int)
-    return np.minimum(quotas, sizes)
+    quotas = minimum + np.floor(missing * rest / max(missing.sum(), 1e-12))
+    rank = pd.Series(random.random_sample(len(labels))).groupby(labels).rank().to_numpy()
+    return np.flatnonzero(rank <= quotas[labels])
 
 
-def sample_by_density(
-    points: Array, labels: Array, quotas: Array, random: np.random.RandomState
-) -> Array:
-    """Draw samples of each cluster with a preference for sparse regions; ascending."""
-    if quotas.sum() >= len(labels):
-        return np.arange(len(labels))
-    normals = random.standard_normal((points.shape[1], N_HYPERPLANES)).astype(points.dtype)
-    heights = points @ normals
-    # Uniform offsets over the range of the data: hyperplanes through the middle would divide dense
-    # regions as finely as sparse ones.
-    sides = heights > random.uniform(heights.min(axis=0), heights.max(axis=0))
-    codes = sides @ (1 << np.arange(N_HYPERPLANES))
-    codes = codes + (1 << N_HYPERPLANES) * labels.astype(np.int64)
-    _, cells, cell_sizes = np.unique(codes, return_inverse=True, return_counts=True)
-    # The smallest keys are a weighted sample without replacement, weights 1 / sqrt(density).
-    keys = random.exponential(size=len(labels)) * np.sqrt(cell_sizes[cells])
-    return _smallest_keys(keys, labels, quotas)
-
-
-def _smallest_keys(keys: Array, labels: Array, quotas: Array) -> Array:
-    """Indices of the samples with the smallest keys of each cluster, ascending."""
-    order = np.lexsort((keys, labels))
-    first = np.searchsorted(labels[order], np.arange(len(quotas)))
-    rank = np.arange(len(labels)) - first[labels[order]]
-    return np.sort(order[rank < quotas[labels[order]]])
-
-
-def _tsne(points: Array) -> Array:
+def _tsne(points: Array, random: np.random.RandomState) -> Array:
     if len(points) < 4:
         return np.column_stack([np.arange(len(points)), np.zeros(len(points))]).astype(np.float32)
-    tsne = TSNE(
-        perplexity=min(30.0, (len(points) - 1) / 3),
-        init=_principal_components(points),
-        max_iter=500,
-        random_state=0,
-        learning_rate="auto",
-    )
-    return tsne.fit_transform(points).astype(np.float32)
-
-
-def _principal_components(points: Array) -> Array:
-    """First two principal components, scaled down, as the initialization of t-SNE."""
-    centered = points - points.mean(axis=0)
-    U, s, _ = np.linalg.svd(centered, full_matrices=False)
-    components = np.zeros((len(points), 2), dtype=np.float32)
-    components[:, : min(2, len(s))] = (U * s)[:, :2]
-    # Separates samples that are equal or lie on a line.
-    components += 1e-6 * np.random.RandomState(0).standard_normal(components.shape)
-    return (1e-4 * components / components[:, 0].std()).astype(np.float32)
+    # Noise separates samples that are equal or lie on a line.
+    noise = 1e-6 * random.standard_normal((len(points), 2))
+    perplexity = min(30.0, (len(points) - 1) / 3)
+    tsne = TSNE(perplexity=perplexity, init="pca", max_iter=500, random_state=0)
+    return tsne.fit_transform(np.hstack([points, noise])).astype(np.float32)
 
 
 def _interpolate(

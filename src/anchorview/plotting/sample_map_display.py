@@ -173,6 +173,7 @@ class SampleMapDisplay:
 
         Parameters
         ----------
+        %(ax)s
         color : str, default=None
             Column of `points` that colors them; if None, that of the constructor.
         cmap : str or matplotlib Colormap, default="viridis"
@@ -181,6 +182,7 @@ class SampleMapDisplay:
             Properties of the points, as for `Axes.scatter`.
         text_kw : dict, default=None
             Properties of the numbers or names on the map.
+        %(returns)s
         """
         color = self.color if color is None else color
         if color not in self.points:

@@ -234,7 +234,6 @@ def _description(fit: CheckedFit, n_points: int) -> str:
     if n_points < n:
         text += (
             " Points are drawn in proportion to the sizes of the clusters, with a minimum for each "
-            "cluster; within a cluster, samples in sparse regions are preferred. Selections have "
-            "only samples that are drawn."
+            "cluster. Selections have only samples that are drawn."
         )
     return text
