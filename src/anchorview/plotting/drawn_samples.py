@@ -114,13 +114,7 @@ class DrawnSamples:
         data = data if fitted is None else data.matched_to(fitted)
         if data.sample_ids is None or ids is None or data.sample_ids.equals(ids):
             return data
-        rows = data.sample_ids.get_indexer(ids)
-        if (rows < 0).any():
-            raise ValueError(
-                f"X lacks samples that {self.model_name} was fitted on, such as "
-                f"{quoted(ids[rows < 0][0])}. Pass all {len(ids)} of them."
-            )
-        return data[rows]
+        return data[matched_rows((ids, len(ids), "the fit"), (data.sample_ids, len(data), "X"))]
 
     @cached_property
     def sample_ids(self) -> "pd.Index[Any] | None":
@@ -210,18 +204,13 @@ def _find_feature(data: MultiViewData, view: str | None, feature: Any) -> tuple[
     ]
     if len(matches) == 1:
         return matches[0]
-    if len(matches) > 1:
-        views = listed([data.names[p] for p, _ in matches])
-        raise ValueError(
-            f"Several features are named {quoted(feature)}, in the views {views}. Pass one as "
-            "color=(view, feature)."
-        )
-    if view is not None and isinstance(feature, int | np.integer):
+    if not matches and view is not None and isinstance(feature, int | np.integer):
         width = data.n_features_per_view[searched[0]]
         if data.feature_names[searched[0]] is None and 0 <= feature < width:
             return searched[0], int(feature)
-    views = listed([data.names[p] for p in searched])
+    found = [p for p, _ in matches] or searched
     raise ValueError(
-        f"There is no feature {quoted(feature)} in the views {views}. Pass the name of a feature, "
-        "(view, feature), or values."
+        f"{len(matches) or 'No'} features are named {quoted(feature)} in the views "
+        f"{listed([data.names[p] for p in found])}. Pass the name of one, (view, feature), or "
+        "values."
     )

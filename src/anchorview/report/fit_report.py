@@ -151,7 +151,6 @@ def _technical_section(
         "Sizes of the problem": [Facts(facts)],
         "Table of the clusters": [cluster_sections.cluster_table(fit, findings)],
         "Convergence": model_sections.convergence_parts(fit),
-        "Predictions from single views": view_sections.prediction_agreement(fit),
         "Candidate settings": model_sections.candidate_parts(fit),
         "How to reproduce": model_sections.reproduction_parts(fit, call),
     }

@@ -199,7 +199,6 @@ def _availability(available: Array, view_names: Sequence[str]) -> dict[str, Any]
     # Complete samples first, then by frequency.
     order = np.lexsort((-counts, ~patterns.all(axis=1)))
     position = np.argsort(order)[inverse.ravel()]
-    names = [pattern_name(patterns[pattern], view_names) for pattern in order]
     shown = names = [pattern_name(patterns[pattern], view_names) for pattern in order]
     if len(names) > MAX_COLORED_PATTERNS + 1:
         shown = [*names[:MAX_COLORED_PATTERNS], "other patterns"]
@@ -215,11 +214,10 @@ def pattern_name(available: Array, view_names: Sequence[str]) -> str:
     """Name of a pattern of available views, by the fewer of the available and the lacking ones."""
     if available.all():
         return "all views"
-    lacking = [name for name, has in zip(view_names, available, strict=True) if not has]
-    having = [name for name, has in zip(view_names, available, strict=True) if has]
-    if len(having) < len(lacking):
-        return f"only {', '.join(having)}"
-    return f"without {', '.join(lacking)}"
+    fewer, word = (
+        (available, "only") if 2 * available.sum() < len(available) else (~available, "without")
+    )
+    return f"{word} {', '.join(np.asarray(view_names, dtype=object)[fewer])}"
 
 
 def _description(fit: CheckedFit, n_points: int) -> str:

@@ -5,21 +5,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.text import capitalized
 from anchorview.estimators.representation import table_descriptions, view_sentences
 from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
 from anchorview.plotting.axes import svg_of
 from anchorview.plotting.bar_displays import ViewAgreementDisplay, draw_bars
-from anchorview.plotting.heat_map_displays import draw_agreement
 from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings, disagreement
 from anchorview.report.page import Chart, Folded, Part, Section, Table, Text
 from anchorview.report.sample_map import pattern_name
 from anchorview.views.container import MultiViewData
-
-AGREEMENT_SAMPLES = 5_000
-"""Maximum number of samples on which predictions from single views are compared."""
 
 ALONE = "View alone"
 """Name of the agreement of a clustering of a view alone with the result."""
@@ -98,46 +93,6 @@ REFIT_COLUMNS = {
     "others_without": "Others without it",
     "disagrees": "Disagrees",
 }
-
-
-def prediction_agreement(fit: CheckedFit) -> list[Chart]:
-    """Chart of the agreement between predictions from single views, if they are possible."""
-    data = fit.data
-    # Models that match views by name predict from any of them.
-    predicts = hasattr(fit.model, "predict") and hasattr(fit.model, "view_names_in_")
-    if data is None or len(data.views) < 2 or not predicts:
-        return []
-    complete = np.arange(len(data))
-    if data.available is not None:
-        complete = np.flatnonzero(data.available.all(axis=1))
-    if len(complete) < 2:
-        return []
-    count = min(AGREEMENT_SAMPLES, len(complete))
-    rows = complete[np.linspace(0, len(complete) - 1, count).astype(int)]
-    sampled = data[rows]
-    table = getattr(fit.model, "views_", pd.DataFrame())
-    if "used" in table:
-        used = table.index[table["used"]]
-        sampled = sampled.with_views([sampled.names.index(name) for name in used])
-    partitions = []
-    for view in range(len(sampled.views)):
-        alone = sampled.with_views([view])
-        # A single view is not found by its position.
-        alone.named = True
-        partitions.append(fit.model.predict(alone))
-    partitions.append(fit.labels[rows])
-    names = [*sampled.names, "result"]
-    matrix = [[adjusted_rand_score(a, b) for b in partitions] for a in partitions]
-    table = pd.DataFrame(matrix, names, names)
-    description = (
-        "Agreement between the predictions of the model from each view alone and the result "
-        f"(adjusted Rand index, {len(rows):,} samples that have all views). Views that agree with "
-        "the result but not with each other are complementary. The model was fitted on all views, "
-        "so this does not show how well a view could be clustered by itself."
-    )
-    numbers = table.copy()
-    numbers.insert(0, "Predicted from", names, allow_duplicates=True)
-    return [Chart(svg_of(partial(draw_agreement, table)), description, numbers)]
 
 
 def pattern_parts(data: MultiViewData) -> list[Part]:

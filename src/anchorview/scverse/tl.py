@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
 
-from anchorview._utils.typing import Array
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.dalmc import DALMC
 from anchorview.estimators.preparation import fit_preparation, prepare
@@ -247,34 +246,34 @@ def _clustered_views(data: AnnotatedData, key: str) -> tuple[dict[str, str], dic
 
 def _comparable(data: AnnotatedData, matrices: dict[str, str]) -> dict[str, str]:
     """Matrices with named features: those that were clustered, or ``X``."""
-    if is_anndata(data):
-        named = {
-            name: matrix for name, matrix in matrices.items() if not matrix.startswith("obsm:")
-        }
-        repeats = len(set(matrices.values())) < len(matrices)
-        return named if named and not repeats else {"X": "X"}
-    chosen = {name: matrices.get(name, "X") for name in modalities_of(data)}
-    return {name: "X" if matrix.startswith("obsm:") else matrix for name, matrix in chosen.items()}
+    named = {name: matrix for name, matrix in matrices.items() if not matrix.startswith("obsm:")}
+    if not is_anndata(data):
+        return {name: named.get(name, "X") for name in modalities_of(data)}
+    repeats = len(set(matrices.values())) < len(matrices)
+    return named if named and not repeats else {"X": "X"}
 
 
 def _ranked(table: pd.DataFrame, groups: list[str], n_features: int | None) -> dict[str, Any]:
     """Arrays with a field per cluster, sorted by score."""
-    fields = ("names", "scores", "pvals", "pvals_adj", "logfoldchanges")
-    ranked: list[tuple[Array, ...]] = []
-    for group in groups:
-        rows = table[table["cluster"] == group]
-        scores = rows["statistic"].fillna(0.0).to_numpy()
-        p_values = rows["p_value"].fillna(1.0).to_numpy()
-        # Constant features have no finite statistic.
-        scores = np.clip(scores, -np.finfo(np.float32).max, np.finfo(np.float32).max)
-        order = np.argsort(-scores, kind="stable")[:n_features]
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            inside, outside = (np.expm1(rows[name].to_numpy()) for name in ("mean_in", "mean_out"))
-            change = np.log2((inside + PSEUDO_COUNT) / (outside + PSEUDO_COUNT))
-        names, q_values = rows["feature"].to_numpy(object), false_discovery_control(p_values)
-        columns = (names, scores.astype(np.float32), p_values, q_values, change.astype(np.float32))
-        ranked.append(tuple(values[order] for values in columns))
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        inside, outside = (np.expm1(table[name]) + PSEUDO_COUNT for name in ("mean_in", "mean_out"))
+        change = np.log2(inside / outside)
+    # Constant features have no finite statistic.
+    largest = np.finfo(np.float32).max
+    columns = {
+        "cluster": table["cluster"],
+        "names": table["feature"].astype(object),
+        "scores": table["statistic"].fillna(0).clip(-largest, largest).astype(np.float32),
+        "pvals": table["p_value"].fillna(1),
+        "logfoldchanges": change.astype(np.float32),
+    }
+    by_cluster = pd.DataFrame(columns).sort_values("scores", ascending=False, kind="stable")
+    ranked = {name: rows.reset_index() for name, rows in by_cluster.groupby("cluster")}
+    for rows in ranked.values():
+        rows["pvals_adj"] = false_discovery_control(rows["pvals"])
     return {
-        field: np.rec.fromarrays(arrays, dtype=[(group, arrays[0].dtype) for group in groups])
-        for field, arrays in zip(fields, zip(*ranked, strict=True), strict=True)
+        field: pd.DataFrame({name: ranked[name][field] for name in groups})[:n_features].to_records(
+            index=False
+        )
+        for field in ("names", "scores", "pvals", "pvals_adj", "logfoldchanges")
     }
