@@ -259,7 +259,7 @@ def _ranked(table: pd.DataFrame, groups: list[str], n_features: int | None) -> d
         inside, outside = (np.expm1(table[name]) + PSEUDO_COUNT for name in ("mean_in", "mean_out"))
         change = np.log2(inside / outside)
     # Constant features have no finite statistic.
-    largest = np.finfo(np.float32).max
+    largest = float(np.finfo(np.float32).max)
     columns = {
         "cluster": table["cluster"],
         "names": table["feature"].astype(object),
