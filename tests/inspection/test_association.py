@@ -1,5 +1,7 @@
 """Association of clusters with other variables."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -54,6 +56,8 @@ def test_tests_are_those_of_scipy_and_lifelines(table):
     association = stats.contingency.association(counts.to_numpy(), method="cramer")
     assert stage["effect"] == pytest.approx(association)
     assert row(found, "smoker")["kind"] == "categorical"
+    exact = table.assign(months=[Decimal(int(month)) for month in table["months"]])
+    pd.testing.assert_frame_equal(associate(LABELS, exact, time="months", event="died"), found)
     oracle = multivariate_logrank_test(table["months"], LABELS, table["died"])
     survival = row(found, "months")
     assert survival["kind"] == "survival"
@@ -106,14 +110,16 @@ def test_dates_and_objects_are_tested_like_numbers(table):
     changed["objects"] = changed["days"].astype(object).where(changed["days"].notna(), None)
     changed["date"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(days, "D")
     changed["zoned"] = changed["date"].dt.tz_localize("Europe/Berlin")
+    changed["day"] = changed["date"].dt.date.astype(object).where(changed["date"].notna(), None)
+    changed["exact"] = [None if np.isnan(day) else Decimal(int(day)) for day in days]
     changed["flag"] = pd.array(days > 5, "boolean")
     found = associate(LABELS, changed).set_index("variable")
-    for name in ("objects", "date", "zoned"):
+    for name in ("objects", "date", "zoned", "day", "exact"):
         pd.testing.assert_series_equal(found.loc[name], found.loc["days"], check_names=False)
     assert found.loc["flag", "kind"] == "categorical"
-    others = pl.from_pandas(changed.drop(columns="zoned"))
-    others = others.with_columns(pl.col("date").cast(pl.Date))
-    expected = associate(LABELS.to_numpy(), changed.drop(columns="zoned"))
+    plain = changed.drop(columns=["zoned", "day", "exact"])
+    others = pl.from_pandas(plain).with_columns(pl.col("date").cast(pl.Date))
+    expected = associate(LABELS.to_numpy(), plain)
     for tables in (others, others.to_arrow()):
         pd.testing.assert_frame_equal(associate(LABELS.to_numpy(), tables), expected)
 

@@ -87,6 +87,7 @@ def test_labels_without_ids_are_matched_by_position():
         (np.zeros((N, 2)), f"shape ({N}, 2)"),
         (pd.Series(0, index=[f"s{i}" for i in range(1, N + 1)]), "1 of 150 samples in X are not "
          "in the vector of labels: 's0'. It has ids such as 's1'"),
+        (pd.Series(0, index=pd.RangeIndex(5, N + 5)), "150 of 150 samples in X are not"),
         (pd.Series(0, index=["s0"] * N), "has the sample id 's0' more than once"),
         (pd.Series([0.0, np.nan] * (N // 2), index=[f"s{i}" for i in range(N)]),
          "75 label(s) are missing (NaN), the first that of sample 's1'"),

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import anndata
 import dask.dataframe as dd
+import mudata
 import numpy as np
 import pandas as pd
 import pytest
@@ -239,7 +240,8 @@ def test_shared_ids_are_expected_unless_join_is_given(views, tmp_path):
             DALMC(3, random_state=0).fit(given_views, join="outer").predict(given_views)
 
 
-@pytest.mark.parametrize("form", ["memory", "sparse", "files"])
+@pytest.mark.parametrize("form", ["memory", "sparse", "files", "MuData"])
+@pytest.mark.filterwarnings("ignore:::mudata\\b")
 def test_a_hint_names_views_of_raw_counts(form, views, tmp_path):
     rng = np.random.default_rng(0)
     means = (
@@ -250,6 +252,9 @@ def test_a_hint_names_views_of_raw_counts(form, views, tmp_path):
     given_views = {"rna": sparse.csr_array(counts) if form == "sparse" else counts, "other": other}
     if form == "files":
         given_views = stored(tmp_path, given_views)
+    if form == "MuData":
+        given_views = {name: anndata.AnnData(view) for name, view in given_views.items()}
+        given_views = mudata.MuData(given_views)
     with pytest.warns(UserWarning, match=r"^view \d \('rna'\): .* raw counts") as caught:
         DALMC(3, random_state=0).fit(given_views)
     assert sum("raw counts" in str(warning.message) for warning in caught) == 1

@@ -14,6 +14,11 @@ from anchorview.views.alignment import matched_rows
 from anchorview.views.table_columns import coded_column, pandas_frame
 
 
+NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
+DATES = {"datetime64", "datetime", "date"}
+"""Names that :func:`pandas.api.types.infer_dtype` gives to numeric variables."""
+
+
 class _Test(NamedTuple):
     """Result of a test; NaN where there is nothing to compare."""
 
@@ -41,8 +46,8 @@ def associate(
         with the index of the table; all of them must be there. Otherwise rows are matched by
         position, and there must be as many.
     table : DataFrame of pandas, polars or pyarrow
-        One row per sample and one column per variable. Numbers and dates are numeric variables,
-        all else (strings, booleans, categories) is categorical. Convert numbers that are codes to
+        One row per sample and one column per variable. Numbers and dates, also as objects of
+        Python such as ``Decimal``, are numeric variables, all else (strings, booleans, categories) is categorical. Convert numbers that are codes to
         categories: ``table["stage"].astype("category")``.
     time, event : str, default=None
         Columns with the time until the event or the end of the observation, and whether the event
@@ -113,12 +118,10 @@ def associate(
 
 def _variable(codes: Array, values: "pd.Series[Any]") -> tuple[str, int, _Test]:
     known = values.notna().to_numpy()
-    # Numbers among missing values may be objects.
-    codes, values = codes[known], values[known].infer_objects()
-    is_number = pd.api.types.is_numeric_dtype(values.dtype)
-    is_date = pd.api.types.is_datetime64_any_dtype(values.dtype)
-    if is_date or (is_number and not pd.api.types.is_bool_dtype(values.dtype)):
-        numbers, _ = coded_column(values, "date" if is_date else "number")
+    codes, values = codes[known], values[known]
+    kind = pd.api.types.infer_dtype(values)
+    if kind in NUMBERS | DATES:
+        numbers, _ = coded_column(values, "date" if kind in DATES else "number")
         return "numeric", len(values), _kruskal_wallis(codes, numbers)
     return "categorical", len(values), _chi_square(codes, pd.factorize(values.astype(str))[0])
 
@@ -156,9 +159,9 @@ def _survival(
             )
     known = table[[time, event]].notna().all(axis=1).to_numpy()
     codes, table = codes[known], table[known]
-    if not pd.api.types.is_numeric_dtype(table[time].dtype):
+    if pd.api.types.infer_dtype(table[time]) not in NUMBERS:
         raise ValueError(f"The column {time!r} is not numeric. Give a column of times.")
-    times = table[time].to_numpy(dtype=np.float64)
+    times, _ = coded_column(table[time], "number")
     wrong = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
     if len(wrong):
         sample = table.index[wrong[0]]

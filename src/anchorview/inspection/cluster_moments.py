@@ -14,6 +14,7 @@ from anchorview._utils.threads import parallel_map, row_slices
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.preprocessing import TableEncoder
 from anchorview.views.container import MultiViewData, dense_rows
+from anchorview.views.low_rank_sum import LowRankSum
 from anchorview.views.row_source import CACHED_BLOCK
 from anchorview.views.table_columns import TableView, coded_column
 
@@ -189,7 +190,7 @@ def _view_moments(n_clusters: int, part: MultiViewData, p: int, labels: Array) -
 
     def block_moments(block: slice) -> ClusterMoments:
         values = view[block if rows is None else rows[block]]
-        values = values.toarray() if isinstance(values, TableView) else values
+        values = values.toarray() if isinstance(values, TableView | LowRankSum) else values
         return ClusterMoments.of(values, labels[block], n_clusters)
 
     shape = n_clusters, view.shape[1]

@@ -164,7 +164,12 @@ def _with_labels(
     function: LabeledFunction[Result],
     part: MultiViewData,
 ) -> Result:
-    return function(part if words is None else words.encode_tables(part), labels_of(part))
+    return function(with_words(words, part), labels_of(part))
+
+
+def with_words(words: Preparation | None, part: MultiViewData) -> MultiViewData:
+    """Part with weights of words in place of texts, if there are any."""
+    return part if words is None else words.encode_tables(part)
 
 
 def _names(

@@ -10,8 +10,9 @@ from sklearn.utils import check_scalar
 
 from anchorview._utils.moments import Moments, group_moments
 from anchorview.estimators.explanation import ClusterDistances, Explanation
+from anchorview.estimators.preparation import Preparation
 from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
-from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source
+from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source, with_words
 from anchorview.inspection.markers import leading_markers, marker_table, shares_text
 from anchorview.inspection.typical_samples import Keep, merge_samples, nearest, samples_of_blocks
 from anchorview.inspection.view_contributions import PartContributions, contribution_moments
@@ -93,9 +94,8 @@ def summary_of(labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.Da
     """Table of :func:`cluster_summary`."""
     explanation = explanation_of(labeled)
     keep = partial(nearest, n=n_medoids)
-    work = partial(
-        _part_sums, explanation, explanation.contributions(), len(labeled.clusters), keep
-    )
+    contributions, n_clusters = explanation.contributions(), len(labeled.clusters)
+    work = partial(_part_sums, explanation, contributions, labeled.words, n_clusters, keep)
     sums = labeled.source.reduce_as_is(work, partial(_Sums.merged, keep=keep), "summarizing")
     summary = distance_table(sums.distances, labeled.clusters)
     labels, positions = sums.medoids[["label", "position"]].to_numpy().T
@@ -167,6 +167,7 @@ class _Sums(NamedTuple):
 def _part_sums(
     explanation: Explanation,
     contributions: PartContributions,
+    words: Preparation | None,
     n_clusters: int,
     keep: Keep,
     part: MultiViewData,
@@ -180,7 +181,7 @@ def _part_sums(
     return _Sums(
         reduce(Moments.merged, distances),
         contribution_moments(contributions, n_clusters, part),
-        part_moments(n_clusters, part, labels),
+        part_moments(n_clusters, with_words(words, part), labels),
         keep(pd.concat(medoids)),
     )
 

@@ -32,6 +32,7 @@ from anchorview.views.container import (
     concatenate_samples,
     container_with_views,
 )
+from anchorview.views.low_rank_sum import LowRankSum
 
 PartContributions = Callable[[MultiViewData], tuple[Array, Array]]
 """Clusters of the samples of a part, and contributions of their views; can be pickled."""
@@ -230,7 +231,12 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
     missing = [name for name, position in positions if position is None]
     if missing:
         raise ValueError(f"X lacks the view {missing[0]!r}. Give all views of the fit.")
-    return data.matched_to(fitted) if explanation is None else explanation.prepare(data), labels
+    if explanation is None:
+        return data.matched_to(fitted), labels
+    prepared = explanation.prepare(data)
+    # Sparse views without their batches: refits take them for views as they are given.
+    views = (v.toarray() if isinstance(v, LowRankSum) else v for v in prepared.views)
+    return container_with_views(prepared, tuple(views), nan_cells=True), labels
 
 
 def _part_samples(step: int, part: MultiViewData, labels: Array) -> tuple[MultiViewData, Array]:

@@ -224,5 +224,8 @@ def matched_rows(
 
 
 def _are_comparable(a: "pd.Index[Any]", b: "pd.Index[Any]") -> bool:
-    counted = isinstance(a, pd.RangeIndex) or isinstance(b, pd.RangeIndex)
-    return not counted or all(pd.api.types.is_integer_dtype(index.dtype) for index in (a, b))
+    integers = all(pd.api.types.is_integer_dtype(index.dtype) for index in (a, b))
+    return integers or not any(
+        isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(index)))
+        for index in (a, b)
+    )
