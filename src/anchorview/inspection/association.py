@@ -13,7 +13,6 @@ from anchorview.inspection.markers import adjusted_p_values
 from anchorview.views.alignment import matched_rows
 from anchorview.views.table_columns import coded_column, pandas_frame
 
-
 NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
 DATES = {"datetime64", "datetime", "date"}
 """Names that :func:`pandas.api.types.infer_dtype` gives to numeric variables."""
