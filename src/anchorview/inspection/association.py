@@ -46,8 +46,9 @@ def associate(
         position, and there must be as many.
     table : DataFrame of pandas, polars or pyarrow
         One row per sample and one column per variable. Numbers and dates, also as objects of
-        Python such as ``Decimal``, are numeric variables, all else (strings, booleans, categories) is categorical. Convert numbers that are codes to
-        categories: ``table["stage"].astype("category")``.
+        Python such as ``Decimal``, are numeric variables, all else (strings, booleans, categories)
+        is categorical. Convert numbers that are codes to categories:
+        ``table["stage"].astype("category")``.
     time, event : str, default=None
         Columns with the time until the event or the end of the observation, and whether the event
         was observed (True or 1). They are tested together, as survival.
