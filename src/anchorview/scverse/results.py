@@ -200,7 +200,6 @@ def _rows_of_cells(data: AnnotatedData, model: Any, partial: bool) -> NDArray[np
     """
     # The names of cells are strings, whatever the type of the ids they were made from.
     cells = pd.Index(np.asarray(data.obs_names)).astype(str)
-    require_unique_ids(cells, "The object")
     ids = getattr(model, "sample_ids_", None)
     ids = None if ids is None else pd.Index(np.asarray(ids)).astype(str)
     samples = (ids, len(model.labels_), "the model"), (cells, len(cells), "the object")
