@@ -74,6 +74,14 @@ def test_one_warning_for_files_that_are_alike(tmp_path):
     np.testing.assert_array_equal(opened.views["c"][:], [[1.5], [2.5]])
 
 
+def test_notice_of_detection_as_an_error(tmp_path):
+    (tmp_path / "a.csv").write_text("id;x\na;1,5\nb;2,5\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="decimal"):
+            read_views(tmp_path / "a.csv")
+
+
 def test_semicolons_and_latin_letters_in_compressed_tsv(tmp_path):
     text = "id;price;city\n" + "".join(f"s{i};{i},5;Málaga\n" for i in range(20))
     (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(text.encode("latin-1")))

@@ -107,6 +107,16 @@ def test_sheets_are_views_and_cells_keep_their_types(workbook):
     assert data.available[:, 1].tolist() == [True, True, False, True]
 
 
+def test_odd_values_among_texts_that_are_numbers(tmp_path):
+    table = pd.DataFrame(
+        {"x": ["1.5", None, "2", "?"], "code": ["01", "2", "3", "K"]}, list("abcd")
+    )
+    with pytest.warns(UserWarning, match=r"'x' has numbers.*'\?' in row 4") as caught:
+        view = read_views(write_workbook(tmp_path / "a.xlsx", a=table)).views["a"]
+    assert len(caught) == 1
+    assert view["x"].tolist()[2:] == ["2", "?"]
+
+
 def test_one_sheet_by_name(workbook):
     data = read_views(workbook, views={"cost": "prices"})
     assert list(data.views) == ["cost"]

@@ -218,7 +218,7 @@ def _tables(path: Path, options: ReadOptions) -> _Data:
         features = column_names(columns)
         views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))
     target = read_labels(label_table, ids, options)
-    warn_of_detected([*tables.values(), label_table])
+    warn_of_detected([*tables.values(), *filter(None, [label_table])])
     return views, target, integers_if_all(ids)
 
 

@@ -59,6 +59,9 @@ def data_file_errors(path: Path) -> Iterator[None]:
             f"{error.filename or path}: cannot be read: permission denied. Change its permissions, "
             "or ask its owner."
         ) from error
+    except Warning:
+        # Warnings may have been made errors.
+        raise
     # Parsers raise nearly any type of exception on a damaged file.
     except Exception as error:
         kind = path.suffix.lower() or "a folder of views"

@@ -401,7 +401,8 @@ def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] 
     for p, view in enumerate(file.views.values()):
         if isinstance(view, pd.DataFrame) and not all_numbers(view):
             # No row of a table with categories or texts is one of zeros.
-            available[:, p] &= view.notna().any(axis=1)
+            suspects = np.flatnonzero(view.iloc[:, 0].isna())
+            available[suspects[view.iloc[suspects].isna().all(axis=1)], p] = False
             continue
         values = view if isinstance(view, sparse.csr_array) else np.asarray(view)
         if zero_rows_missing:

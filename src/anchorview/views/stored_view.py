@@ -186,7 +186,7 @@ class StoredView(ABC):
             # It may have been changed while it was read.
             require_unchanged(self.path, self.version, rows)
             return rows_read
-        except (DataFileError, MemoryError):
+        except (DataFileError, MemoryError, Warning):
             raise
         # Parsers raise nearly any type of exception on damaged files.
         except Exception as error:

@@ -7,7 +7,6 @@ pandas, but their rows have no ids: they are matched by position.
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import date
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -30,8 +29,8 @@ ID_COLUMNS = {"id", "ids", "index", "key", "sample", "subject", "patient", "cell
 NUMERIC = {"number", "boolean"}
 """Kinds of columns that are numbers."""
 
-OBJECTS: dict[str, Any] = {"text": str, "boolean": (bool, np.bool_), "date": date}
-"""Types of Python objects in columns of other kinds than numbers."""
+OBJECTS = {"string": "text", "boolean": "boolean", "date": "date", "datetime": "date"}
+"""Kinds of columns of Python objects, by the type that pandas infers."""
 
 CATEGORICAL = {"boolean": "category", "text": "category"}
 """Kinds of columns that are encoded as categories."""
@@ -195,10 +194,10 @@ def column_kind(column: "pd.Series[Any]") -> str:
             f"column {column.name!r} is of type {dtype}, which is neither a number, a category, a "
             "text nor a date. Convert or drop it."
         )
-    known = column[column.notna().to_numpy()]
-    for kind, types in OBJECTS.items():
-        if len(known) and all(isinstance(value, types) for value in known):
-            return kind
+    inferred = pd.api.types.infer_dtype(column)
+    if inferred in OBJECTS:
+        return OBJECTS[inferred]
+    known = column.dropna()
     object_values(known.to_numpy()[:, None], [column.name])
     require_exact(known)
     return "number"
@@ -206,8 +205,10 @@ def column_kind(column: "pd.Series[Any]") -> str:
 
 def require_exact(column: "pd.Series[Any]") -> None:
     """Raise if integers are so large that different ones become the same floating-point number."""
+    if pd.api.types.infer_dtype(column) != "integer":
+        return
     known = column.dropna()
-    if known.empty or pd.api.types.infer_dtype(known) != "integer":
+    if known.empty:
         return
     largest = max(int(known.max()), -int(known.min()))
     if largest > EXACT and known.astype(np.float64).nunique() < known.nunique():

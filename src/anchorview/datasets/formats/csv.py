@@ -24,7 +24,7 @@ from pandas.tseries.api import guess_datetime_format
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import listed, one_line, quoted
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_free_memory
-from anchorview.datasets.formats.table import Table, rows_in_block
+from anchorview.datasets.formats.table import CODE, Table, rows_in_block
 from anchorview.views.table_columns import ID_COLUMNS
 
 DIALECT = ("sep", "decimal", "encoding", "dates", "na_values")
@@ -57,10 +57,9 @@ MARKS = {
 }
 """Encodings by the byte order marks with which they begin."""
 FIELD_END = re.compile(rb"[,;|\t\r\"]")
-CODE = re.compile("0[0-9]+")
-"""An integer with leading zeros, such as a postal code: a text."""
 NUMBER = {mark: re.compile(rf"[+-]?\d*{re.escape(mark)}\d+") for mark in ".,"}
 """Numbers by their decimal mark."""
+YEAR = re.compile("[0-9]{4}")
 DATE = re.compile("(?=.*%Y)(?=.*%d)(?=.*%[mbB])")
 """Formats with year, month and day."""
 
@@ -78,8 +77,6 @@ class CsvTable(Table):
         self._is_compressed = path.name.lower().endswith(".gz")
         self.detected: dict[str, str] = {}
         """What is not given and not usual, with an example; complete when the table is read."""
-        self.doubts: dict[str, str] = {}
-        """Columns that are nearly numbers or dates, with what they hold instead."""
 
     def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
         if block_bytes is None:
@@ -95,11 +92,15 @@ class CsvTable(Table):
         ids = set() if position is None else {position}
         for frame in self._read(as_text | ids, rows_in_block(block_bytes, len(features))):
             for j in features.keys() - as_read:
-                is_code = j in self._codes and frame[j].str.fullmatch(CODE).any()
-                if frame[j].dtype.kind == "O" and not is_code:
-                    frame[j] = self._typed(frame[j], str(features[j]))
+                column = frame[j]
+                is_code = j in self._codes and column.str.fullmatch(CODE).any()
+                if column.dtype.kind == "O" and not is_code:
+                    values = self._typed(column, str(features[j]))
+                    if values is not None:
+                        frame[j] = values
             table = frame if position is None else frame.set_index(position)
-            yield table.set_axis(list(features.values()), axis=1)
+            table.columns = pd.Index(features.values())
+            yield table
 
     @property
     def _places(self) -> list[int]:
@@ -149,30 +150,24 @@ class CsvTable(Table):
                 f"separator ({self._separator!r}), or give another separator."
             ) from error
 
-    def _typed(self, texts: "pd.Series[Any]", name: str) -> "pd.Series[Any]":
-        """Numbers or dates in place of texts if all of them are; warns if nearly all are."""
-        known = texts.dropna()
-        examined = known.iloc[:EXAMINED]
+    def _typed(self, texts: "pd.Series[Any]", name: str) -> "pd.Series[Any] | None":
+        """Numbers or dates if all texts are such, and otherwise None; nearly all are a doubt."""
+        examined = texts.iloc[: 10 * EXAMINED].dropna().iloc[:EXAMINED]
+        if examined.empty:
+            examined = texts.dropna().iloc[:EXAMINED]
         if pd.api.types.infer_dtype(examined) != "string":
-            return texts
+            return None
         order = None
         if 2 * self._numbers(examined).count() > len(examined):
             values = self._numbers(texts)
-        elif order := _date_format(known, self._given.get("dates"), self._decimal == ","):
+        elif order := _date_format(texts, examined, self._given.get("dates"), self._decimal == ","):
             values = _dates(texts, order)
         else:
-            return texts
-        failed = known[values[known.index].isna()]
-        failed = failed[failed.str.lower() != "nan"]
-        if len(failed):
-            if 2 * len(failed) < len(known):
-                self.doubts[name] = (
-                    f"{'dates' if order else 'numbers'}, but {len(failed)} of {len(known)} values "
-                    f"are none, the first {quoted(failed.iloc[0])} in row {failed.index[0] + 1}"
-                )
-            return texts
+            return None
+        if not self.converted(name, texts, values, "dates" if order else "numbers"):
+            return None
         if order and "dates" not in self._given and not _is_iso(order):
-            self.detected.setdefault(f"dates as {order}", known.iloc[0])
+            self.detected.setdefault(f"dates as {order}", examined.iloc[0])
         return values
 
     def _numbers(self, texts: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -271,9 +266,13 @@ class CsvTable(Table):
             if not self.options.header:
                 return list(range(len(first)))
             self._require_header(first)
+            if all(first) and len(set(first)) == len(first):
+                return first
             # pandas makes names different, and gives one to columns without.
-            header = StringIO(self._sample, newline="")
-            return list(pd.read_csv(header, sep=self._separator, nrows=0, index_col=False).columns)
+            header = StringIO(newline="")
+            csv.writer(header).writerow(first)
+            header.seek(0)
+            return list(pd.read_csv(header, nrows=0, index_col=False).columns)
 
     @cached_property
     def _codes(self) -> set[int]:
@@ -290,17 +289,17 @@ class CsvTable(Table):
 
     def _require_header(self, first: list[str]) -> None:
         """Raise if the first row is a sample, or if there is no column of sample ids."""
-        fields = pd.Series(first, dtype=str).str.strip()
-        name = fields[0].lower()
+        name, *fields = map(str.strip, first)
         if self.options.has_ids:
             # Numbers may be the names of features, such as wavelengths, beside that of the ids.
+            name = name.lower()
             is_named = name in {"", *ID_COLUMNS} or name.endswith(("id", "name", "gene"))
-            fields = fields[1:]
         else:
             # pandas writes the names 0, 1, 2, ... for columns without.
             is_named = first == list(map(str, range(len(first))))
-        given = fields[fields != ""]
-        if len(given) and not is_named and self._numbers(given).notna().all():
+            fields = [name, *fields]
+        given = list(filter(None, fields))
+        if given and not is_named and self._numbers(pd.Series(given)).notna().all():
             raise DataFileError(
                 f"the first row is {', '.join(first[:3])}, ..., like a sample, but must be a "
                 "header with the names of the columns. Add one, or pass header=False if it is a "
@@ -309,12 +308,11 @@ class CsvTable(Table):
             )
 
 
-def warn_of_detected(tables: Iterable[Table | None]) -> None:
+def warn_of_detected(tables: Iterable[Table]) -> None:
     """Warn of how tables are written, as far as it is unusual, and of columns with odd values."""
-    of_csv = [table for table in tables if isinstance(table, CsvTable)]
     files: dict[tuple[str, ...], list[CsvTable]] = {}
-    for table in of_csv:
-        if table.detected:
+    for table in tables:
+        if isinstance(table, CsvTable) and table.detected:
             files.setdefault(tuple(table.detected), []).append(table)
     for dialect, alike in files.items():
         found = [
@@ -326,11 +324,13 @@ def warn_of_detected(tables: Iterable[Table | None]) -> None:
             f"detected: give {', '.join(DIALECT[:4])} if it is wrong.",
             stacklevel=3,
         )
-    for table in of_csv:
+    for table in tables:
+        given = ", or give them as na_values if they mean missing ones"
+        advice = f"Correct the values{given if isinstance(table, CsvTable) else ''}."
         for name, doubt in table.doubts.items():
             warnings.warn(
                 f"{table.path}: column {quoted(name)} has {doubt}, so that it is read as text. "
-                "Correct the values, or give them as na_values if they mean missing ones.",
+                f"{advice}",
                 stacklevel=3,
             )
 
@@ -340,8 +340,9 @@ def _with_codes(text: bytes, separator: str) -> list[bytes]:
     # In UTF-16 and UTF-32, zeros are beside every common character.
     text = text.replace(b"\0", b"")
     values = np.frombuffer(text, np.uint8)
-    zeros = np.flatnonzero(values[1:-1] == ord("0")) + 1
-    zeros = zeros[(ord("0") <= values[zeros + 1]) & (values[zeros + 1] <= ord("9"))]
+    # Bytes below "0" become large numbers.
+    before_digits = values[2:] - np.uint8(ord("0")) < 10
+    zeros = np.flatnonzero((values[1:-1] == ord("0")) & before_digits) + 1
     zeros = zeros[np.isin(values[zeros - 1], list(b'\n"' + separator.encode()))]
     ends = np.flatnonzero(values == ord("\n"))
     lines = np.unique(np.searchsorted(ends, zeros))
@@ -364,22 +365,27 @@ def _detected_encoding(words: list[bytes]) -> tuple[str, str]:
     return encoding, words[0].decode(encoding, errors="replace")
 
 
-def _date_format(texts: "pd.Series[Any]", given: str | None, day_first: bool) -> str | None:
-    """Format of texts most of which are dates; None if they are not."""
+def _date_format(
+    texts: "pd.Series[Any]", examined: "pd.Series[Any]", given: str | None, day_first: bool
+) -> str | None:
+    """Format of texts most of which are dates, by those that are examined; None without one."""
     if given is not None:
-        return given if 2 * _dates(texts, given).count() > len(texts) else None
+        return given if 2 * _dates(texts, given).count() > texts.count() else None
+    with_year = list(filter(YEAR.search, examined.iloc[:3]))
+    if not with_year:
+        return None
     with warnings.catch_warnings():
         # pandas warns if there is only one order.
         warnings.simplefilter("ignore")
         guesses = {
             guess: None
             for first in (day_first, not day_first)
-            for text in texts.iloc[:3]
+            for text in with_year
             if (guess := guess_datetime_format(text, dayfirst=first)) and DATE.match(guess)
         }
-    found = {guess: _dates(texts.iloc[:EXAMINED], guess).count() for guess in guesses}
+    found = {guess: _dates(examined, guess).count() for guess in guesses}
     most = max(found.values(), default=0)
-    if 2 * most <= min(len(texts), EXAMINED):
+    if 2 * most <= len(examined):
         return None
     # If days and months can be exchanged in the first values, the rest decides.
     tied = [guess for guess in found if found[guess] == most]

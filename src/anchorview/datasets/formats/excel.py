@@ -9,7 +9,7 @@ import pandas as pd
 
 from anchorview._utils.errors import optional_import
 from anchorview.datasets.file_contents import ReadOptions
-from anchorview.datasets.formats.table import Table
+from anchorview.datasets.formats.table import CODE, Table
 
 EXCEL_SUFFIX = ".xlsx"
 
@@ -43,9 +43,15 @@ class SheetTable(Table):
 
     def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
         position = self.options.id_position(self.columns)
-        frame = self._cells if position is None else self._cells.set_index(self.columns[position])
+        cells = self._cells if view is None else self._cells.infer_objects()
+        frame = cells if position is None else cells.set_index(self.columns[position])
         frame = frame.set_axis(self.features, axis=1)
-        yield frame if view is None else frame.infer_objects()
+        for name, column in frame.items() if view is not None else ():
+            texts = column.reset_index(drop=True)
+            is_text = pd.api.types.infer_dtype(texts) == "string"
+            if is_text and not texts.str.fullmatch(CODE).any():
+                self.converted(str(name), texts, pd.to_numeric(texts, errors="coerce"), "numbers")
+        yield frame
 
 
 def sheets_of(path: Path, options: ReadOptions) -> dict[str, SheetTable]:

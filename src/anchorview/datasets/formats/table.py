@@ -1,5 +1,6 @@
 """Tables of all formats: their rows, and checks of their sample ids and columns."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -10,9 +11,13 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.text import quoted
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors
 from anchorview.views.alignment import require_shared_ids, spelled_alike, union_of_ids
 from anchorview.views.table_columns import TableView, concatenated
+
+CODE = re.compile("0[0-9]+")
+"""An integer with leading zeros, such as a postal code: a text."""
 
 NO_IDS = "pass id_column=False to match rows by position"
 NO_VIEW = (
@@ -27,6 +32,8 @@ class Table(ABC):
         self.path, self.options = path, options
         self.name = name
         """Name of the file without suffix, or of the sheet."""
+        self.doubts: dict[str, str] = {}
+        """Columns that are nearly numbers or dates, with what they hold instead."""
 
     @property
     def title(self) -> str:
@@ -58,14 +65,28 @@ class Table(ABC):
             for frame in self._frames(view, block_bytes):
                 require_content(*frame.shape)
                 dropped = [] if view is None else self.options.named("drop", view, frame)
-                yield frame.drop(columns=dropped)
+                yield frame.drop(columns=dropped) if dropped else frame
 
     def read(self, view: str | None = None) -> pd.DataFrame:
         """Read all rows, indexed by sample ids that are strings."""
         blocks = list(self.blocks(view))
         frame = concatenated(blocks) if len(blocks) > 1 else blocks[0]
         with data_file_errors(self.path):
-            return frame.set_axis(checked_ids(frame.index, self.options))
+            frame.index = checked_ids(frame.index, self.options)
+        return frame
+
+    def converted(
+        self, name: str, texts: "pd.Series[Any]", values: "pd.Series[Any]", kind: str
+    ) -> bool:
+        """Whether all texts became numbers or dates; if nearly all did, that is a doubt."""
+        failed = np.flatnonzero(texts.notna() & values.isna() & (texts.str.lower() != "nan"))
+        if len(failed) and 2 * len(failed) < (n_known := texts.count()):
+            self.doubts[name] = (
+                f"{kind}, but {len(failed)} of {n_known} values are none, the first "
+                f"{quoted(texts.iloc[failed[0]])} in row "
+                f"{texts.index[failed[0]] + 1}"
+            )
+        return not len(failed)
 
 
 def rows_in_block(block_bytes: int | None, n_columns: int) -> int:
@@ -103,8 +124,8 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
                 f"ids. Write the ids as the first column, or {NO_IDS}."
             )
     texts = pd.Index([str(sample) for sample in ids])
-    repeated = texts[texts.duplicated()].tolist()
-    if repeated:
+    if not texts.is_unique:
+        repeated = texts[texts.duplicated()].tolist()
         raise DataFileError(
             f"the sample id {repeated[0]!r} occurs more than once. Keep one row per sample; if the "
             f"first column is not the sample id, {NO_IDS}."
@@ -125,6 +146,8 @@ def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "
                 f"number of rows: {', '.join(f'{file} {len(i)}' for file, i in ids.items())}. Add "
                 "ids, or the missing rows."
             )
+        return next(iter(ids.values()))
+    if len(ids) == 1:
         return next(iter(ids.values()))
     for (file, own), (other, others) in combinations(ids.items(), 2):
         alone, elsewhere = own[~own.isin(others)], others[~others.isin(own)]

@@ -68,7 +68,7 @@ def read_tables(path: Path, options: ReadOptions) -> ViewFile:
         target: Any = labels_by_id(labels, ids, f"the column {options.labels!r}")
     else:
         target = read_labels(label_table, ids, options)
-    warn_of_detected([*tables.values(), label_table])
+    warn_of_detected([*tables.values(), *filter(None, [label_table])])
     sample_ids = integers_if_all(ids)
     views: dict[str, View] = {}
     available = np.ones((len(ids), len(frames)), dtype=bool)
@@ -76,7 +76,8 @@ def read_tables(path: Path, options: ReadOptions) -> ViewFile:
         rows = frame.index.get_indexer(ids)
         available[:, p] = rows >= 0
         index = ids if sample_ids is None else sample_ids
-        views[name] = _reindexed(frame, rows).set_axis(index)
+        views[name] = _reindexed(frame, rows)
+        views[name].index = index
     if target is not None:
         target = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
     return _divided(ViewFile(views, target, path, sample_ids, available), tables, options)
@@ -84,7 +85,7 @@ def read_tables(path: Path, options: ReadOptions) -> ViewFile:
 
 def _divides(tables: Mapping[str, Table], options: ReadOptions) -> bool:
     """Whether `views` divides the columns of the only table, instead of naming tables."""
-    titles = {title for name, table in tables.items() for title in (name, table.title)}
+    titles = {title for name, table in tables.items() for title in (name, table.name, table.title)}
     given = () if options.views is None else options.views.values()
     return len(tables) == 1 and not all(isinstance(x, str) and x in titles for x in given)
 
@@ -94,6 +95,8 @@ def _divided(file: ViewFile, tables: Mapping[str, Table], options: ReadOptions) 
 
 
 def _reindexed(table: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
+    if np.array_equal(rows, np.arange(len(table))):
+        return table.copy(deep=False)
     if not all_numbers(table):
         return table.set_axis(range(len(table))).reindex(rows)
     return pd.DataFrame(reindex_rows(table.to_numpy(), rows), columns=table.columns, copy=False)
