@@ -18,7 +18,6 @@ from helpers.view_files import (
     error_of,
     save_matlab5,
     save_matlab73,
-    write_hdf5,
 )
 
 RNG = np.random.default_rng(0)
@@ -219,12 +218,6 @@ def test_matlab_logical_sparse_matrices(tmp_path, kind):
 def test_matlab_4_is_refused(tmp_path):
     io.savemat(tmp_path / "data.mat", {"X1": WIDE}, format="4")
     assert "MATLAB" in error_of(tmp_path / "data.mat")
-
-
-def test_half_precision_in_matlab73_without_user_block(tmp_path):
-    half = WIDE.astype(np.float16)
-    write_hdf5(tmp_path / "data.mat", X1=half.T)
-    assert_same(read_views(tmp_path / "data.mat").views["X1"], half)
 
 
 # Class labels.

@@ -329,16 +329,6 @@ def test_npy_that_is_not_a_view(tmp_path, array):
 
 
 @pytest.mark.parametrize(
-    "content", [None, b"", b"\x93NUMPY", b"\x93NUMPY\x04\x01v\x00{}", b"hello"]
-)
-def test_npy_without_header(tmp_path, content):
-    if content is not None:
-        (tmp_path / "a.npy").write_bytes(content)
-    with pytest.raises(DataFileError, match=r"a\.npy"):
-        open_npy(tmp_path / "a.npy")
-
-
-@pytest.mark.parametrize(
     ("save", "module", "extra"),
     [(hdf5, "h5py", "hdf5"), (zarr_store, "zarr", "zarr"), (parquet, "pyarrow.parquet", "parquet")],
 )

@@ -86,9 +86,6 @@ def test_compressed_tables_and_tabs_as_separators(tmp_path, suffix):
         assert str(file) in error_of(folder)
 
 
-# Numbers.
-
-
 # Parquet.
 
 

@@ -1,7 +1,7 @@
 """Parquet tables, read whole or by row groups. Needs pyarrow."""
 
 import json
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -116,7 +116,8 @@ class ParquetTable(Table):
     def features(self) -> list[str]:
         """Names of the columns that are neither ids nor the index of a stored DataFrame."""
         schema = _open(self.path).schema_arrow
-        return _features(schema, _places_of_ids(schema, self.options)[1])
+        left_out = _places_of_ids(schema, self.options)[1]
+        return [name for name in schema.names if name not in left_out]
 
     def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
         file = _open(self.path)
@@ -135,10 +136,6 @@ class ParquetTable(Table):
             yield table.drop(columns=list(left_out)).set_axis(pd.Index(index))
 
 
-def _features(schema: Any, left_out: Container[str]) -> list[str]:
-    return [name for name in schema.names if name not in left_out]
-
-
 def parquet_view(path: Path, options: ReadOptions, name: str) -> ParquetView:
     """Open a table as a view with a name.
 
@@ -149,9 +146,9 @@ def parquet_view(path: Path, options: ReadOptions, name: str) -> ParquetView:
         file = _open(path)
         metadata = file.metadata
         id_source, left_out = _places_of_ids(file.schema_arrow, options)
-        features = _features(file.schema_arrow, left_out)
-        dropped = options.named("drop", name, features)
-        features = [feature for feature in features if feature not in dropped]
+        names = file.schema_arrow.names
+        unused = {*left_out, *options.named("drop", name, names)}
+        features = [feature for feature in names if feature not in unused]
         categories = options.named("categorical", name, features)
         require_content(metadata.num_rows, len(features))
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]

@@ -76,11 +76,13 @@ def read_tables(path: Path, options: ReadOptions) -> ViewFile:
         rows = frame.index.get_indexer(ids)
         available[:, p] = rows >= 0
         index = ids if sample_ids is None else sample_ids
-        views[name] = _reindexed(frame, rows)
-        views[name].index = index
+        aligned = _reindexed(frame, rows)
+        aligned.index = index
+        views[name] = aligned
     if target is not None:
         target = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
-    return _divided(ViewFile(views, target, path, sample_ids, available), tables, options)
+    file = ViewFile(views, target, path, sample_ids, available)
+    return divided_file(file, options.views) if _divides(tables, options) else file
 
 
 def _divides(tables: Mapping[str, Table], options: ReadOptions) -> bool:
@@ -88,10 +90,6 @@ def _divides(tables: Mapping[str, Table], options: ReadOptions) -> bool:
     titles = {title for name, table in tables.items() for title in (name, table.name, table.title)}
     given = () if options.views is None else options.views.values()
     return len(tables) == 1 and not all(isinstance(x, str) and x in titles for x in given)
-
-
-def _divided(file: ViewFile, tables: Mapping[str, Table], options: ReadOptions) -> ViewFile:
-    return divided_file(file, options.views) if _divides(tables, options) else file
 
 
 def _reindexed(table: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
@@ -121,7 +119,7 @@ def open_parquet(path: Path, options: ReadOptions) -> ViewFile:
     target = read_labels(label_table, ids, options)
     # Without ids: they are read with the rows of the views.
     file = ViewFile(dict(views), None if target is None else target.to_numpy(), path)
-    return _divided(file, tables, options)
+    return divided_file(file, options.views) if _divides(tables, options) else file
 
 
 def tables_of(path: Path, options: ReadOptions) -> tuple[dict[str, Table], Table | None]:
