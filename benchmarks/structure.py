@@ -13,7 +13,7 @@ import numpy as np
 
 from _measurements import header, measured_by, option_parser, row
 from anchorview import AutoDALMC
-from anchorview.estimators.auto.structure import structure_word
+from anchorview.estimators.auto.evidence import evidence_word
 from data import TABLE, load
 
 N_SAMPLES = 300
@@ -95,7 +95,7 @@ def main() -> None:
         rng = np.random.default_rng(seed)
         for name, views in (without_clusters(N_SAMPLES, rng) | continua(N_SAMPLES, rng)).items():
             for given, number in (("given", NUMBERS[seed % 3]), ("chosen", None)):
-                word = structure_word(structure(views, number, seed)[1])
+                word = evidence_word(structure(views, number, seed)[1])
                 counts.setdefault((name, given), Counter())[word] += 1
         print(f"seed {seed}", flush=True)
     for key, words in counts.items():
@@ -109,7 +109,7 @@ def main() -> None:
     for name in (*TABLE, "hdigit", "aloi100"):
         views, y = load(name)
         number, value = structure(views, len(np.unique(y)), 0)
-        lines.append(row(name, number, value, structure_word(value)))
+        lines.append(row(name, number, value, evidence_word(value)))
         print(lines[-1], flush=True)
     options.out.write_text("\n".join(lines) + "\n")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anchorview import AutoDALMC
-from anchorview.estimators.auto.bases import SCALINGS
+from anchorview.estimators.auto.bases import NEIGHBOR_SCALINGS, SCALINGS
 from anchorview.report import model_sections
 from anchorview.report.findings import CheckedFit, inspect_fit
 from anchorview.report.model_sections import candidate_parts
@@ -94,7 +94,11 @@ def test_agreement_of_candidates_is_drawn_by_family(model):
     chart = candidate_parts(CheckedFit(model))[2]
     families = [
         *(f"directions, {scaling}" for scaling in SCALINGS),
-        *(f"{kind}, {scaling}" for kind in ("graph", "communities") for scaling in SCALINGS[:2]),
+        *(
+            f"{kind}, {scaling}"
+            for kind in ("graph", "communities")
+            for scaling in NEIGHBOR_SCALINGS
+        ),
     ]
     assert chart.table["Family"].tolist() == families
     assert all(family in chart.svg for family in families)

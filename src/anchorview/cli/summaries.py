@@ -121,9 +121,14 @@ def outcome_record(
 
 def model_lines(model: Any, record: Record) -> Iterator[str]:
     """Yield the lines on a model, after the fit or from a file."""
-    from anchorview.estimators.auto.structure import structure_sentences
-    from anchorview.estimators.representation import batch_sentences, view_sentences
+    from anchorview.estimators.auto.evidence import structure_sentences
+    from anchorview.estimators.representation import (
+        apart_sentences,
+        batch_sentences,
+        view_sentences,
+    )
 
+    yield from map(printable, apart_sentences(model))
     views, is_auto = record["views"], hasattr(model, "candidates_")
     columns = {"Features": "{n_features}", "Weight": "{weight:.3f}"}
     if is_auto:
@@ -137,12 +142,14 @@ def model_lines(model: Any, record: Record) -> Iterator[str]:
     else:
         how = f"{record['n_iter']} of at most {model.max_iter} iterations"
     time = f", {record['seconds']:.2f} s" if "seconds" in record else ""
-    clusters = f"{record['n_samples']} samples in {record['n_clusters']} clusters"
-    yield f"{clusters} by {record['method']} ({how}){time}"
+    number = record["n_clusters"]
+    clusters = "1 cluster" if number == 1 else f"{number} clusters"
+    yield f"{record['n_samples']} samples in {clusters} by {record['method']} ({how}){time}"
     if is_auto:
         if model.curve_ is not None:
             yield from level_lines(model)
-        yield from doubtful_lines(model, record)
+        if number > 1:
+            yield from doubtful_lines(model, record)
         names = model.cluster_names_ or range(record["n_clusters"])
         yield from map(printable, structure_sentences(model, names))
         yield from map(printable, view_sentences(model))
@@ -217,13 +224,19 @@ def explained_lines(summary: "pd.DataFrame", record: Record) -> Iterator[str]:
 
 def level_lines(model: Any) -> Iterator[str]:
     """Yield the lines on the chosen number of clusters, other levels, and clusters that split."""
+    from anchorview.estimators.auto.levels import edge_sentences
     from anchorview.inspection.cluster_splits import level_steps
 
     chosen, numbers = model.n_clusters_fit_, model.curve_.index.tolist()
     tried = f"{len(numbers)} numbers from {numbers[0]} to {numbers[-1]}"
     if len(numbers) <= MAX_LISTED_NUMBERS:
         tried = ", ".join(map(str, numbers))
-    yield f"chose {chosen} clusters among {tried}: {_evidence(model.levels_.loc[chosen])}"
+    evidence = _evidence(model.levels_.loc[chosen])
+    if model.n_clusters_ == 1:
+        yield f"found no number with evidence of clusters among {tried}; best {chosen}: {evidence}"
+        return
+    yield f"chose {chosen} clusters among {tried}: {evidence}"
+    yield from edge_sentences(model)
     for number, level in model.levels_.drop(chosen).iterrows():
         yield f"another level: {number} clusters, {_evidence(level)}"
     lines = [
@@ -240,10 +253,16 @@ def level_lines(model: Any) -> Iterator[str]:
 
 
 def _evidence(level: "pd.Series[float]") -> str:
-    return (
+    from anchorview.estimators.auto.evidence import evidence_word
+
+    support = (
         f"support {level['support']:.2f} (agreement {level['agreement']:.2f}, by chance "
         f"{level['chance']:.2f})"
     )
+    if "evidence" not in level:  # A file of version 0.1
+        return support
+    word = evidence_word(level["evidence"])
+    return f"{word} evidence: {support}, separation {level['separation']:.2f}"
 
 
 def _count(number: int, thing: str) -> str:

@@ -11,8 +11,8 @@ from anchorview._utils.text import capitalized, shorten
 LISTED_SIZES = 10
 """Number of clusters whose sizes are listed."""
 
-NO_STRUCTURE = "no clear structure"
-"""Sentence for clusters that do not differ from those of data without clusters."""
+NO_EVIDENCE = "no evidence of clusters"
+"""What is said of clusters that do not differ from those of data without clusters."""
 
 
 def result_lines(model: Any) -> list[str]:
@@ -36,9 +36,10 @@ def _clusters_line(model: Any) -> str:
     sizes = np.sort(np.bincount(labels[labels >= 0]))[::-1]
     sizes = sizes[sizes > 0]
     listed = ", ".join(map(str, sizes[:LISTED_SIZES])) + ", ..." * (len(sizes) > LISTED_SIZES)
-    parts = [f"{len(labels)} samples in {len(sizes)} clusters of {listed}"]
+    clusters = "1 cluster" if len(sizes) == 1 else f"{len(sizes)} clusters"
+    parts = [f"{len(labels)} samples in {clusters} of {listed}"]
     if getattr(model, "structure_", None) is not None:
-        parts.append(f"structure {model.structure_:.2f}" if model.structure_ else NO_STRUCTURE)
+        parts.append(f"structure {model.structure_:.2f}" if model.structure_ else NO_EVIDENCE)
     if hasattr(model, "confidence_"):
         parts.append(f"mean confidence {np.nanmean(model.confidence_):.2f}")
     return "; ".join(parts)
@@ -50,13 +51,19 @@ def view_sentences(model: Any) -> list[str]:
     return [f"view {shorten(str(name))!r} {why}" for name, why in reasons.items() if why]
 
 
+def apart_sentences(model: Any) -> list[str]:
+    """Sentence on views that have nothing to do with each other; often none."""
+    return getattr(model, "_apart_sentences", list)()
+
+
 def batch_sentences(model: Any) -> list[str]:
     """Sentence on the batches and covariates that a model takes out, if it does."""
     return getattr(model, "_batch_sentences", list)()
 
 
 def _sentences(model: Any) -> list[str]:
-    return [capitalized(text) for text in (*view_sentences(model), *batch_sentences(model))]
+    sentences = (*apart_sentences(model), *view_sentences(model), *batch_sentences(model))
+    return [capitalized(text) for text in sentences]
 
 
 def table_descriptions(model: Any) -> dict[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from anchorview.estimators.auto.levels import support_beyond
+from anchorview.estimators.auto.evidence import support_beyond
 
 
 @dataclass(frozen=True)

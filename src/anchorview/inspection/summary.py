@@ -50,8 +50,8 @@ def cluster_summary(
         - `separation`: how separate the two are: mean of ``(b - a) / max(a, b)`` over the samples,
           with the distances a to its center and b to that of the nearest cluster. At most 1;
           near 0 if the two are nearly one.
-        - `border`, only of :class:`~anchorview.AutoDALMC`: "separated", "touching" or "continuum",
-          as in its attribute `borders_`.
+        - `border`, only of :class:`~anchorview.AutoDALMC`: evidence for the cluster, as in its
+          attribute `borders_`: "strong", "moderate", "weak" or "none".
         - `medoids`: ids or positions of the samples nearest to the center.
         - `features`: the features with the largest effects (:func:`cluster_markers`), as
           ``"view: feature"``. Levels of categories, of which there is one per column, also have

@@ -1,7 +1,9 @@
 """What views say about clusters: contributions of each view, and the result without it."""
 
+import warnings
 from collections.abc import Callable
 from functools import partial
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -12,11 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.moments import Moments, group_moments
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.view_consistency import (
-    agreement_of_views,
-    compared_agreement,
-    disagrees,
-)
+from anchorview.estimators.auto.views import compared_agreement, contradicts
 from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection.labeled_parts import (
     filled,
@@ -111,6 +109,12 @@ def _rows_of(function: PartContributions, part: MultiViewData) -> Array:
 MAX_REFIT_SAMPLES = 20_000
 """Number of samples, at equal steps, on which the results are computed if there are more."""
 
+MIN_COMMON = 10
+"""Number of samples that two views need to have in common to be compared."""
+
+SAME_RESULT = 0.5
+"""Agreement from which on a result without a view is taken for that with it."""
+
 GAIN = 0.1
 """A view also disagrees if the agreement of the other views with the result rises by more than this
 without it; of good views in small data sets it rose by up to 0.07."""
@@ -135,18 +139,19 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
 
         - `agreement`: adjusted Rand index of the result without the view with the clusters of
           `model`, on samples that have other views. Low if the result depends on this view.
-        - `agreement_with_others`: mean adjusted Rand index of a clustering of the view alone (by
-          :class:`~anchorview.DALMC`) with one of each other view, on samples that have both.
+        - `agreement_with_others`: largest adjusted Rand index of a clustering of the view alone (by
+          :class:`~anchorview.DALMC`) with one of another view, on samples that have both.
         - `others_with`: mean adjusted Rand index of the clusters of `model` with a clustering of
           each other view alone, on the samples that have it.
         - `others_without`: the same for the result without the view. NaN if there are only two
           views: without one, the result is that of the other.
-        - `agreement_among_others`: mean adjusted Rand index of the clusterings of the other views
-          with each other; NaN if there are only two views.
+        - `agreement_among_others`: largest adjusted Rand index of the clusterings of two other
+          views; NaN if there are only two views.
         - `disagrees`: whether the view disagrees with the rest, because it has other clusters or is
-          noise: `agreement_with_others` is below 15 % of `agreement_among_others`, which is at
-          least 0.1, or `others_without` exceeds `others_with` by more than 0.1. Always False if
-          there are only two views, as nothing tells which of them to trust.
+          noise: `agreement_with_others` is at most 0.05, `agreement_among_others` at least 0.2, and
+          the result does not depend on the view (`agreement` is at least 0.5); or `others_without`
+          exceeds `others_with` by more than 0.1. Always False if there are only two views, as
+          nothing tells which of them to trust.
 
     See Also
     --------
@@ -178,7 +183,7 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         rows = _rows_with(data, [p])
         only = DALMC(n_clusters, random_state=0, **same)
         alone[p, rows] = only.fit(data.with_views([p])[rows]).labels_
-    between = agreement_of_views(alone)
+    between = _agreement_of_views(alone)
 
     table = []
     for p in range(n_views):
@@ -187,15 +192,21 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         rows = _rows_with(data, others)
         refit = _refitted(model, others, n_clusters)
         selected = data.with_views(others)[rows]
-        refit.fit(selected if fitted_views(model) is not None else plain_views(selected))
+        with warnings.catch_warnings():
+            # What refits warn of is not said of the model.
+            warnings.simplefilter("ignore", UserWarning)
+            refit.fit(selected if fitted_views(model) is not None else plain_views(selected))
         without = np.full(len(data), -1)
         without[rows] = refit.labels_
-        with_others, among_others = compared_agreement(between, p, range(n_views))
+        with_others, among_others = compared_agreement(between, p)
         gains = [_mean_agreement(labels_of, alone[others]) for labels_of in (labels, without)]
-        differs = disagrees(with_others, among_others) or gains[1] - gains[0] > GAIN
+        agreement = adjusted_rand_score(labels[rows], refit.labels_)
+        # A result that changes without a view depends on it.
+        apart = contradicts(with_others, among_others) and agreement >= SAME_RESULT
+        differs = apart or gains[1] - gains[0] > GAIN
         table.append(
             {
-                "agreement": adjusted_rand_score(labels[rows], refit.labels_),
+                "agreement": agreement,
                 "agreement_with_others": with_others,
                 "agreement_among_others": among_others,
                 "others_with": gains[0],
@@ -205,6 +216,17 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         )
     report_progress("leaving out views", 2 * n_views, 2 * n_views)
     return pd.DataFrame(table, index=pd.Index(data.names, name="view"))
+
+
+def _agreement_of_views(alone: Array) -> Array:
+    """Adjusted Rand index of every two views on common samples; NaN if there are too few."""
+    agreement = np.full((len(alone), len(alone)), np.nan)
+    for p, q in combinations(range(len(alone)), 2):
+        common = (alone[p] >= 0) & (alone[q] >= 0)
+        if common.sum() >= MIN_COMMON:
+            score = adjusted_rand_score(alone[p, common], alone[q, common])
+            agreement[p, q] = agreement[q, p] = score
+    return agreement
 
 
 def _mean_agreement(clusters: Array, alone: Array) -> float:

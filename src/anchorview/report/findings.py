@@ -13,9 +13,14 @@ from anchorview._utils.moments import Moments
 from anchorview._utils.text import capitalized, in_words, one_line
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import POOL
-from anchorview.estimators.auto.structure import structure_sentences
+from anchorview.estimators.auto.evidence import structure_sentences
+from anchorview.estimators.auto.levels import edge_sentences
 from anchorview.estimators.explanation import DOUBTFUL_SHARE, explanation_of_model
-from anchorview.estimators.representation import batch_sentences, view_sentences
+from anchorview.estimators.representation import (
+    apart_sentences,
+    batch_sentences,
+    view_sentences,
+)
 from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import leading_markers
@@ -290,12 +295,14 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
         clusters = "cluster" if len(single) == 1 else "clusters"
         verb = "has" if len(single) == 1 else "have"
         parts.append(f"{clusters} {in_words(single)} {verb} a single sample")
-    if findings.certainty is not None:
+    if findings.certainty is not None and fit.n_clusters > 1:
         count = int(findings.certainty.doubtful.sum())
         verb = "is" if count == 1 else "are"
         parts.append(f"{count:,} of {len(fit.labels):,} samples {verb} doubtful")
-    parts += disagreement(findings)
-    sentences = ["; ".join(parts)]
+    # Without evidence of clusters there is nothing to disagree about.
+    if getattr(fit.model, "structure_", None) != 0:
+        parts += disagreement(findings)
+    sentences = [*apart_sentences(fit.model), "; ".join(parts), *edge_sentences(fit.model)]
     sentences += structure_sentences(fit.model, fit.cluster_names)
     sentences += [*view_sentences(fit.model), *batch_sentences(fit.model)]
     return " ".join(f"{capitalized(sentence)}." for sentence in sentences)
@@ -303,7 +310,7 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
 
 def _verdict_on_clusters(fit: CheckedFit, findings: Findings) -> str:
     number = "1 cluster" if fit.n_clusters == 1 else f"{fit.n_clusters} clusters"
-    if "doubtful" not in findings.clusters:
+    if "doubtful" not in findings.clusters or fit.n_clusters == 1:
         return number
     is_unclear = findings.clusters["doubtful"].to_numpy() > UNCLEAR_SHARE * fit.sizes
     names = np.asarray(fit.cluster_names, dtype=object)[is_unclear].tolist()

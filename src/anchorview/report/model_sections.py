@@ -12,7 +12,6 @@ import pandas as pd
 
 from anchorview import __version__
 from anchorview._utils.text import in_words
-from anchorview.estimators.auto.levels import TRIVIAL_NUMBER
 from anchorview.inspection.cluster_splits import LevelStep, Split, level_steps
 from anchorview.plotting.axes import svg_of
 from anchorview.plotting.curve_displays import ClusterNumberDisplay, ConvergenceDisplay
@@ -58,8 +57,8 @@ def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
     text = (
         f"Agreement between the families of settings per number of clusters; {chosen} was chosen "
         "(dashed). Support is the agreement beyond that on data without clusters; "
-        f"{TRIVIAL_NUMBER} clusters are chosen only if they are given and clearly better than all "
-        f"larger numbers.{dotted}"
+        "the number is chosen by support, and by how far the clusters are separated."
+        f"{dotted}"
     )
     table = {
         "Clusters": model.curve_.index,

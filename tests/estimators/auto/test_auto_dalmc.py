@@ -19,12 +19,6 @@ from anchorview.estimators.auto.candidates import (
     POOL,
     CandidateError,
     EmbeddedCandidate,
-    families_of,
-)
-from anchorview.estimators.auto.consensus import (
-    agreement_matrix,
-    cross_agreement,
-    iterate_consensus,
 )
 from anchorview.metrics import clustering_accuracy
 from anchorview.views import low_rank_sum
@@ -84,33 +78,17 @@ def partitions_of(model, views):
 
 
 def require_confidence_of_loops(model, views):
-    """Confidence is the share of the partitions, with their weights, that agree.
-
-    A weight is that of the family times the agreement with the consensus of equal families.
-    """
-    runs_of = families_of(model._clustering.candidates)
+    """Confidence is the share of the partitions, with their weights, that agree."""
     partitions = np.vstack(partitions_of(model, views))
-    weights = np.array([weight_of(own, runs_of) / runs_of.count(own) for own in runs_of])
-    scores = cross_agreement(agreement_matrix(partitions, model.n_clusters_), runs_of)
-    starts = [
-        max(np.flatnonzero([other == own for other in runs_of]), key=lambda i: scores[i])
-        for own in dict.fromkeys(runs_of)
-    ]
-    found = [
-        iterate_consensus(partitions, model.n_clusters_, weights, partitions[i])
-        for i in sorted(starts, key=lambda i: -scores[i])
-    ]
-    votes = [sum(adjusted_rand_score(own, other) >= 0.9 for _, other in found) for _, own in found]
-    if max(votes) >= len(found) - 1:
-        found = [own for own, vote in zip(found, votes, strict=True) if vote == max(votes)]
-    _, first = min(found, key=lambda pair: round(pair[0].mean_square(partitions), 9))
-    weights *= [max(adjusted_rand_score(first, run), 0) for run in partitions]
+    consensus = model._clustering.consensus
+    assert consensus.weights.sum() == pytest.approx(1)
     confidence = np.zeros(len(model.labels_))
-    for run, weight in zip(partitions, weights / weights.sum(), strict=True):
+    for run, weight in zip(partitions, consensus.weights, strict=True):
         for label in np.unique(run):
             cluster = np.bincount(model.labels_[run == label]).argmax()
             confidence[(run == label) & (model.labels_ == cluster)] += weight
-    np.testing.assert_allclose(model.confidence_, confidence, rtol=0, atol=1e-12)
+    expected = consensus.certainty * confidence
+    np.testing.assert_allclose(model.confidence_, expected, rtol=0, atol=1e-12)
 
 
 def require_same_clusters(model, other):
@@ -214,12 +192,13 @@ class TestResult:
         assert (model.views_["agreement_with_result"].iloc[:2] > 0.9).all()
         assert abs(model.views_["agreement_with_result"].iloc[2]) < 0.1
 
-    def test_view_weights_are_the_mean_over_families(self, overlapping):
+    def test_view_weights_are_a_mean_over_candidates(self, overlapping):
         _, _, model = overlapping
         solved = [own for own in model._clustering.candidates if isinstance(own, EmbeddedCandidate)]
-        weights = pd.DataFrame([candidate.view_weights for candidate in solved])
-        by_kind = weights.groupby([candidate.setting.kind for candidate in solved]).mean()
-        np.testing.assert_allclose(model.views_["weight"], by_kind.loc["directions"])
+        weights = np.array([candidate.view_weights for candidate in solved])
+        found = model.views_["weight"].to_numpy()
+        assert found.sum() == pytest.approx(1)
+        assert (found >= weights.min(axis=0)).all() and (found <= weights.max(axis=0)).all()
 
 
 class TestRepeats:
@@ -477,7 +456,7 @@ class TestFailures:
         views, y, _ = separated
         make_fail(monkeypatch, pool.CandidatePool, name, "unit-center".__eq__, error("bad luck"))
         n_failed = 1 if name == "linear_problem" else 2
-        with pytest.warns(UserWarning, match=rf"^{n_failed} of 8 candidates .*bad luck$"):
+        with pytest.warns(UserWarning, match=rf"^{n_failed} of 10 candidates .*bad luck$"):
             model = fitted(views)
         require_result_of_the_others(model, views, y, n_failed)
         assert set(model.candidates_["error"]) == {"", "bad luck"}
@@ -487,7 +466,7 @@ class TestFailures:
         views, y, _ = separated
         setting = FAST[position]
         make_candidates_fail(monkeypatch, [setting].__contains__, CandidateError("bad luck"))
-        with pytest.warns(UserWarning, match=f"^1 of 8 candidates .*{setting}: bad luck$"):
+        with pytest.warns(UserWarning, match=f"^1 of 10 candidates .*{setting}: bad luck$"):
             model = fitted(views)
         require_result_of_the_others(model, views, y, 1)
         row = model.candidates_.iloc[-1]
@@ -497,9 +476,9 @@ class TestFailures:
         views, y, _ = separated
         # Rows with a single positive entry are all equal when they have length 1.
         positive = np.exp(np.random.default_rng(0).standard_normal((150, 1)))
-        with pytest.warns(UserWarning, match="4 of 8 candidates .* is zero after scaling"):
+        with pytest.warns(UserWarning, match="4 of 10 candidates .* is zero after scaling"):
             model = fitted({"view_0": views["view_0"], "size": positive})
-        failed = model.candidates_[4:]
+        failed = model.candidates_[6:]
         assert set(failed["scaling"]) == {"unit-center", "unit"}
         assert failed["error"].str.contains(r"view 1 \('size'\)").all()
         assert clustering_accuracy(y, model.labels_) > 0.9
@@ -520,7 +499,7 @@ class TestFailures:
     def test_number_of_clusters_is_chosen_by_the_others(self, separated, monkeypatch):
         first = FAST[0]
         make_candidates_fail(monkeypatch, [first].__contains__, CandidateError("bad luck"))
-        with pytest.warns(UserWarning, match="1 of 8 candidates"):
+        with pytest.warns(UserWarning, match="1 of 10 candidates"):
             model = fitted(separated[0], [2, 3, 4])
         assert model.n_clusters_ == 3
         assert model.curve_.notna().all()
@@ -545,17 +524,17 @@ class TestMessages:
     def test_verbose(self, separated, capsys, monkeypatch):
         setting = FAST[1]
         make_candidates_fail(monkeypatch, [setting].__contains__, CandidateError("bad luck"))
-        with pytest.warns(UserWarning, match="1 of 8"):
+        with pytest.warns(UserWarning, match="1 of 10"):
             fitted(separated[0], [2, 3], budget="fast", verbose=1)
         lines = capsys.readouterr().out.splitlines()
         assert all(line.startswith("[AutoDALMC] ") for line in lines)
         assert "chose 3 clusters (" in lines[1]
-        assert f"candidate 1/8: {FAST[0]}" in lines[2]
+        assert f"candidate 1/10: {FAST[0]}" in lines[2]
         assert lines[3].endswith(f"left out {setting}: bad luck")
-        assert "candidate 8/8: communities, " in lines[9]
-        assert "found the consensus of 7 candidates (" in lines[10]
-        assert "structure: " in lines[11]
-        assert len(lines) == 12
+        assert "candidate 10/10: communities, " in lines[11]
+        assert "found the consensus of 9 candidates (" in lines[12]
+        assert "evidence" in lines[13]
+        assert len(lines) == 14
 
     def test_silent_by_default(self, separated, capsys):
         fitted(separated[0], budget="fast")

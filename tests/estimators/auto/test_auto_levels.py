@@ -11,21 +11,21 @@ from anchorview import AutoDALMC, load, make_multiview
 from anchorview.estimators.auto.levels import (
     BRANCH,
     MAX_LEVELS,
-    TRIVIAL_SHARE,
     LevelLabels,
     chosen_number,
+    edge_sentences,
     find_branches,
     find_levels,
 )
 
 
-def table_of(agreement, chance=0.0, distance=0.0):
+def table_of(agreement, chance=0.0):
     """Scan of numbers of clusters, with agreements from 2 clusters on or by number."""
     if not isinstance(agreement, dict):
         agreement = dict(enumerate(agreement, 2))
     table = pd.DataFrame({"agreement": pd.Series(agreement), "chance": chance})
-    table["distance"] = distance
-    return table
+    table["support"] = ((table["agreement"] - table["chance"]) / (1 - table["chance"])).clip(0)
+    return table.assign(separation=0.0, evidence=table["support"], distance=0.0)
 
 
 def branches(coarse, fine, partitions, split_chance):
@@ -39,66 +39,62 @@ class TestChoice:
         ("agreement", "chance", "number"),
         [
             ([0.5, 0.9, 0.6], 0.0, 3),
-            ([0.9, 0.9 * TRIVIAL_SHARE + 0.01, 0.3], 0.0, 3),
-            ([0.9, 0.9 * TRIVIAL_SHARE - 0.01, 0.3], 0.0, 2),
+            # Two clusters need clearly more support than more of them.
+            ([0.9, 0.75, 0.3], 0.0, 3),
+            ([0.9, 0.5, 0.3], 0.0, 2),
             # What is agreed on by chance does not count.
             ([0.9, 0.8, 0.5], [0.85, 0.75, 0.1], 4),
             ([np.nan, 0.4, 0.2, np.nan], 0.0, 3),
-            ([-0.1, -0.3], 0.0, 2),
             ([0.4], 0.0, 2),
-            # The smallest of numbers that hardly differ.
-            ([0.1, 0.5, 0.8, 0.805, 0.7], 0.0, 4),
-            ([0.1, 0.5, 0.8, 0.82, 0.7], 0.0, 5),
-        ],
-    )
-    def test_given_number_with_the_most_structure(self, agreement, chance, number):
-        result = chosen_number(table_of(agreement, chance), by_default=False)
-        assert result == number
-        assert type(result) is int
-
-    @pytest.mark.parametrize(
-        ("agreement", "distance", "number"),
-        [
-            ({2: 0.95, 3: 0.5, 8: 0.6}, 0.0, 8),
-            ({2: 0.9}, 0.0, 2),
-            # Resolutions far from 1 need more structure.
-            ({4: 0.7, 9: 0.65}, [1.0, 0.0], 9),
-            ({4: 0.9, 9: 0.65}, [1.0, 0.0], 4),
+            # The largest of numbers that hardly differ.
+            ([0.1, 0.5, 0.8, 0.79, 0.7], 0.0, 5),
+            ([0.1, 0.5, 0.8, 0.75, 0.7], 0.0, 4),
             # Many clusters need agreement in any case.
             ({4: 0.2, 40: 0.4}, 0.0, 4),
             ({4: 0.2, 40: 0.6}, 0.0, 40),
         ],
     )
-    def test_default_is_the_best_supported_level(self, agreement, distance, number):
-        table = table_of(agreement, 0.0, distance)
-        assert chosen_number(table, by_default=True) == number
+    def test_number_with_the_most_support(self, agreement, chance, number):
+        result = chosen_number(table_of(agreement, chance))
+        assert result == number
+        assert type(result) is int
+
+    @pytest.mark.parametrize(
+        ("column", "values", "number"),
+        [
+            # Resolutions far from 1 need more support, and clusters that are separated less.
+            ("distance", [1.0, 0.0], 9),
+            ("distance", [0.0, 0.0], 4),
+            ("separation", [0.0, 0.5], 9),
+        ],
+    )
+    def test_resolution_and_separation(self, column, values, number):
+        table = table_of({4: 0.7, 9: 0.65})
+        table[column] = values
+        assert chosen_number(table) == number
 
     def test_no_number_is_possible(self):
-        with pytest.raises(ValueError, match="Give a single number as n_clusters"):
-            chosen_number(table_of([np.nan, np.nan]), by_default=False)
+        with pytest.raises(ValueError, match="single number"):
+            chosen_number(table_of([np.nan, np.nan]))
 
 
 class TestLevels:
-    def test_peaks_of_structure(self):
-        table = table_of([0.6, 0.2, 0.3, 0.8, 0.5, 0.55, 0.5, 0.54, 0.1], 0.1)
-        levels = find_levels(table, 5)
-        # The rise to 9 clusters, by 0.04 / 0.9, is prominent enough; that of noise is not.
-        assert levels.index.tolist() == [2, 5, 7, 9]
-        assert levels["chosen"].tolist() == [False, True, False, False]
-        best = levels.loc[5]
-        assert (best["agreement"], best["chance"]) == (0.8, 0.1)
-        assert best["support"] == pytest.approx(0.7 / 0.9)
-        expected = [best["support"], 0.05 / 0.9, 0.04 / 0.9]
-        assert levels["prominence"].tolist()[1:] == pytest.approx(expected)
+    def test_a_coarse_and_a_fine_level_beside_the_chosen_one(self):
+        table = table_of({2: 0.6, 3: 0.4, 6: 0.9, 12: 0.35, 14: 0.5, 40: 0.1}, 0.1)
+        levels = find_levels(table, 6)
+        assert levels.index.tolist() == [3, 6, 14]
+        assert levels["chosen"].tolist() == [False, True, False]
+        best = levels.loc[6]
+        assert (best["agreement"], best["chance"]) == (0.9, 0.1)
+        assert best["evidence"] == best["support"] == pytest.approx(0.8 / 0.9)
+        # Levels without evidence are not offered.
+        assert find_levels(table_of([0.0, 0.2, 0.0, 0.0, 0.0]), 3).index.tolist() == [3]
 
     def test_the_most_prominent_are_kept_and_the_chosen_number_in_any_case(self):
         heights = [0.1, 0.9, 0.1, 0.5, 0.1, 0.6, 0.1, 0.7, 0.1, 0.4, 0.1, 0.8, 0.1, 0.3]
         levels = find_levels(table_of(heights), 3)
-        assert levels.index.tolist() == [3, 5, 7, 9, 13]
+        assert levels.index.tolist() == [3, 9, 13]
         assert len(levels) == MAX_LEVELS
-        levels = find_levels(table_of([0.1, 0.2, 0.15], 0.3), 3)
-        assert levels["support"].to_dict() == {3: 0}
-        assert levels["prominence"].item() == pytest.approx(0, abs=1e-6)
 
     @pytest.mark.parametrize(("chosen", "expected"), [(3, [3, 9, 21]), (23, [3, 9, 23])])
     def test_nearly_equal_levels_are_one(self, chosen, expected):
@@ -106,6 +102,12 @@ class TestLevels:
         for number, height in {3: 0.9, 9: 0.5, 21: 0.7, 23: 0.6}.items():
             heights[number - 2] = height
         assert find_levels(table_of(heights), chosen).index.tolist() == expected
+
+    def test_a_number_at_the_edge_of_those_given_is_said_to_be_one(self):
+        views, _ = make_multiview(200, n_clusters=6, separation=8, random_state=0)
+        for numbers, said in ((range(4, 7), 1), (range(4, 9), 0)):
+            model = AutoDALMC(numbers, budget="fast", random_state=0).fit(views)
+            assert len(edge_sentences(model)) == said
 
 
 class TestBranches:

@@ -6,11 +6,7 @@ import pandas as pd
 import pytest
 
 from anchorview import AutoDALMC, make_multiview
-from anchorview.estimators.auto import view_consistency
-from anchorview.estimators.auto.view_consistency import (
-    agreement_of_views,
-    most_inconsistent,
-)
+from anchorview.estimators.auto import views as auto_views
 from anchorview.estimators.representation import view_sentences
 from anchorview.inspection import cluster_summary, memberships, view_contributions
 from anchorview.metrics import clustering_accuracy
@@ -21,10 +17,10 @@ from helpers.dask_problems import in_dask, stored
 from helpers.model_files import round_trip
 
 N, K = 240, 4
-SAID = "iew 'extra' was set aside: alone it agrees with the other views by "
+SAID = "iew 'extra' was set aside: "
 
 
-def planted(n_views=2, separation=2.5):
+def planted(n_views=2, separation=5):
     views, y = make_multiview(N, n_clusters=K, separation=separation, random_state=0)
     return dict(list(views.items())[:n_views]), y
 
@@ -69,7 +65,7 @@ def test_a_planted_view_is_set_aside_as_if_it_were_not_there(extra, n_views):
     np.testing.assert_array_equal(model.confidence_, expected.confidence_)
     table, agreement = model.views_, "agreement_with_result"
     np.testing.assert_allclose(table["weight"][names], expected.views_["weight"])
-    np.testing.assert_allclose(table[agreement][names], expected.views_[agreement], atol=0.1)
+    np.testing.assert_allclose(table[agreement][names], expected.views_[agreement], atol=0.2)
     assert table.loc["extra", "weight"] == 0
     assert abs(table.loc["extra", agreement]) < 0.1
     assert table.loc["extra", "agreement_with_others"] < 0.05
@@ -79,17 +75,10 @@ def test_a_planted_view_is_set_aside_as_if_it_were_not_there(extra, n_views):
 
 def test_the_rule_decides_which_views_are_used(with_extra, fitted, set_constants):
     views, y = with_extra
-    set_constants(view_consistency, DISAGREEING_SHARE=-1.0)
+    set_constants(auto_views, AGREEMENT=2.0)
     with_all = fit(views)
     assert used_views(with_all) == tuple(views)
     assert clustering_accuracy(y, fitted.labels_) > 0.8
-
-
-def test_a_view_is_used_if_families_agree_less_without_it(with_extra, set_constants):
-    set_constants(view_consistency, TOLERANCE=-1.0)
-    model = fit(with_extra[0])
-    assert used_views(model) == model.view_names_in_
-    assert view_sentences(model) == []
 
 
 @pytest.mark.parametrize("separation", [1.2, 3, 8])
@@ -105,38 +94,44 @@ def test_no_view_of_the_digits_is_set_aside(digits):
     assert used_views(fit(views, n_clusters=10)) == tuple(views)
 
 
-def test_none_of_two_views_and_no_single_view_is_set_aside():
-    views, _ = planted(1)
-    model = fit({**views, "extra": other_clusters()})
-    assert used_views(model) == ("view_0", "extra")
+def test_one_view_of_five_has_the_clusters():
+    views, y = planted(1, separation=8)
+    rng = np.random.default_rng(1)
+    model = fit({**views, **{name: rng.standard_normal((N, 12)) for name in "abcd"}})
+    assert used_views(model) == ("view_0",)
+    assert clustering_accuracy(y, model.labels_) == 1
+    separation = model.views_["separation"]
+    assert separation["view_0"] > 0.65 > 0.2 > separation[list("abcd")].max()
+
+
+def test_a_single_view_is_used():
     model = fit(planted(1)[0])
     assert used_views(model) == ("view_0",)
     assert model.views_["agreement_with_others"].isna().all()
 
 
-def test_more_than_half_of_the_views_remain():
-    same = np.ones((2, 2)) * 0.8
-    agreement = np.zeros((5, 5))
-    agreement[:2, :2] = same
-    np.fill_diagonal(agreement, np.nan)
-    assert most_inconsistent(agreement, [0, 1, 4], {}) == 4
-    assert most_inconsistent(agreement, [0, 1, 4], {4: 3}) is None
-    assert most_inconsistent(agreement, [0, 1], {}) is None
-    views, _ = planted(3)
-    rng = np.random.default_rng(1)
-    model = fit({**views, "a": noise(), "b": rng.standard_normal((N, 20))})
-    assert used_views(model) == tuple(views)
-    model = fit({**dict(list(views.items())[:2]), "a": noise(), "b": rng.normal(size=(N, 20))})
-    assert len(used_views(model)) == 3
+@pytest.mark.parametrize("seed", range(3))
+def test_two_views_whose_rows_are_in_other_orders_warn(seed, tmp_path):
+    views, _ = planted(2, separation=8)
+    order = np.random.default_rng(seed).permutation(N)
+    views["view_1"] = views["view_1"][order]
+    with pytest.warns(UserWarning, match="view_0 and view_1.*orders.*different things"):
+        model = fit(views)
+    assert used_views(model) == ("view_0", "view_1")
+    assert "different orders" in repr(model)
+    # Samples that are matched by id have no order.
+    frames = {name: pd.DataFrame(view) for name, view in views.items()}
+    frames["view_1"].index = order
+    assert fit(frames).structure_ > 0.6
 
 
-def test_views_are_compared_on_common_samples():
-    alone = np.tile(np.arange(40) % 4, (3, 1))
-    alone[1, :25] = alone[2, 25:] = -1
-    alone[1, 25:] += 1
-    agreement = agreement_of_views(alone)
-    assert agreement[0, 1] == agreement[0, 2] == 1
-    assert np.isnan(agreement[1, 2])
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_the_command_line_says_first_that_rows_may_be_in_other_orders(tmp_path):
+    views, _ = planted(2, separation=8)
+    views["view_1"] = views["view_1"][np.random.default_rng(0).permutation(N)]
+    np.savez(tmp_path / "views.npz", **views)
+    said = output_of("fit", tmp_path / "views.npz", "-k", K, "--budget", "fast", "--seed", 0)
+    assert "different orders" in said.partition("clusters by")[0]
 
 
 def test_missing_values_of_other_views_do_not_matter(with_extra):
@@ -156,7 +151,7 @@ def test_a_view_is_used_if_a_sample_has_no_other(with_extra):
     model = fit(views)
     assert used_views(model) == tuple(views)
     (sentence,) = view_sentences(model)
-    assert "'extra' disagrees, but is used because 2 samples have no other: alone it" in sentence
+    assert "'extra' disagrees, but is used because 2 samples have no other: it" in sentence
     assert sentence[1:] in repr(model)
 
 
@@ -264,7 +259,7 @@ def test_it_is_said_also_in_reports(with_extra, fitted, capsys, tmp_path):
 
     write_fit_report(tmp_path / "report.html", fitted, with_extra[0])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.count("was set aside: alone it agrees") == 2
+    assert page.count("was set aside: ") == 2
 
 
 def test_command_line(with_extra, tmp_path):

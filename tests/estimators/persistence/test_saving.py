@@ -242,7 +242,7 @@ def test_parameters_newer_than_the_file_have_their_defaults(saved):
         ("saved_auto", {"state/_clustering/candidates/0/embedder/maps": []}, "is unknown"),
         ("saved", {"state/plan_/route": "elsewhere"}, "'state/plan_/route' is not one of"),
         ("saved_auto", {"params/budget": [2]}, "'budget' parameter"),
-        ("saved_auto", {"state/best_candidate_": 8}, "'best_candidate_' is unknown"),
+        ("saved_auto", {"state/best_candidate_": 10}, "'best_candidate_' is unknown"),
         ("saved_auto", {"state/levels_/dtypes": ["complex"]}, "is not one of"),
     ],
 )

@@ -25,12 +25,14 @@ from anchorview._utils.sklearn_compat import (
     StrOptions,
     fit_context,
 )
+from anchorview._utils.text import capitalized
 from anchorview._utils.threads import shared_thread_pool
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
 from anchorview.core.solve import ViewImportance, importance_of_views
 from anchorview.estimators.auto.candidates import BUDGETS, Budget
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
+from anchorview.estimators.auto.evidence import merged_words
 from anchorview.estimators.auto.labeling import (
     RESULTS,
     Clustering,
@@ -44,8 +46,7 @@ from anchorview.estimators.auto.landmarks import LABEL_DTYPE, MAX_CLUSTERS
 from anchorview.estimators.auto.levels import requested_numbers
 from anchorview.estimators.auto.model_fit import FittedModel, fit_model, require_fit_memory
 from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
-from anchorview.estimators.auto.structure import merged_borders
-from anchorview.estimators.auto.view_consistency import reasons
+from anchorview.estimators.auto.views import apart_sentences
 from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, require_negative
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
@@ -69,13 +70,13 @@ class AutoDALMC(EmbeddingClusterer):
 
     Candidates are of two kinds, which have half of the weight each. *Directions*: DALMC in four
     scalings of the views. *Neighbors*: eigenvectors of neighbor graphs, and Louvain communities, in
-    two scalings. Every candidate gives up to two partitions, or five of few samples. The score of a
-    partition is its mean adjusted Rand index with those of the *other* families (a kind in a
+    three scalings. Every candidate gives up to two partitions, or five of few samples. The score of
+    a partition is its mean adjusted Rand index with those of the *other* families (a kind in a
     scaling), which make other errors. Starting from the best partition of each family, samples are
     moved to the cluster whose mean pattern of labels over all partitions is nearest to that of the
     sample, until no sample moves. The result with the smallest distances is kept, unless all other
-    starts lead to a different one. Then partitions are also weighted by their agreement with the
-    result. Known classes are never used.
+    starts lead to a different one. Partitions whose clusters are further separated have larger
+    weights, and at the end also those that agree with the result. Known classes are never used.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ class AutoDALMC(EmbeddingClusterer):
         If None, those of communities at several resolutions, as long as there are 8 samples per
         cluster.
     budget : {"fast", "default", "thorough"}, default="default"
-        How many candidates to fit: 8, on half as many representative samples; 16; or 20.
+        How many candidates to fit: 10, on half as many representative samples; 20; or 24.
     view_importance : dict of str to float, default=None
         How much views count, by name; 1 for those that are not named, and relative to the mean over
         the views. It is :math:`w_p` in the objective of :class:`DALMC`, the weight of the view's
@@ -103,33 +104,39 @@ class AutoDALMC(EmbeddingClusterer):
         Cluster of each sample.
     confidence_ : array (n,)
         Weighted share of the partitions that agree with the label of the sample: each partition
-        votes for the cluster that has most of the samples to which it gives the same label. Low
-        for doubtful samples. If `relabel` has merged clusters, it still refers to the clusters
-        before merging; `predict_with_confidence` counts votes for the merged ones.
+        votes for the cluster that has most of the samples to which it gives the same label. Times
+        what their agreement is worth, which is less below a `structure_` of 0.5, down to 0.45: then
+        partitions also agree on data without clusters. Low for doubtful samples. If `relabel` has
+        merged clusters, it still refers to the clusters before merging; `predict_with_confidence`
+        counts votes for the merged ones.
     confidence_threshold_ : float
         Confidence below which a sample is doubtful: 0.5.
     structure_ : float or None
-        How far clusters are separated (see Notes), from 0, as on data without clusters, to 1. From
-        0.54 on it is strong, from 0.44 on moderate, else weak. None for fewer than 50 samples, or 4
-        per cluster, of which clusters cannot be told from noise.
+        Evidence of clusters (see Notes), from 0, as on data without clusters, to 1: strong from 0.5
+        on, moderate from 0.25 on, else weak. None for fewer than 50 samples, or 4 per cluster, of
+        which clusters cannot be told from noise.
     borders_ : tuple of str or None
-        For each cluster: "separated", "touching" (neighboring clusters overlap), or "continuum",
-        for a cut through samples that are as dense as the clusters. None as `structure_`.
+        Evidence for each cluster in the same words: "strong", "moderate", "weak" or "none". None as
+        `structure_`.
     second_labels_ : array (n,) of int32
         The second most likely cluster of each sample: the one with the second nearest pattern; -1
         if `relabel` has merged it with the cluster of the sample.
     n_clusters_ : int
-        Number of clusters; a warning is given if some of them are empty.
+        Number of clusters; a warning is given if some of them are empty. 1 if no number was given
+        and there is no evidence of clusters: `labels_at` has the best division.
     curve_ : pandas.Series or None
         Mean agreement between families for each number of clusters that was tried; NaN if it could
         not be computed. None if a single number was given.
     chance_curve_ : pandas.Series or None
         The same on data without clusters, interpolated between some of the numbers.
     levels_ : pandas.DataFrame or None
-        The chosen number of clusters and up to four others for which families agree well, by number
-        of clusters: `agreement`; `chance`, that on data without clusters; `support`, the first
-        beyond the second, as a share of the largest possible difference; `prominence`, how much the
-        support rises to the level; and `chosen`. None if a single number was given.
+        The chosen number of clusters; a coarse and a fine level, the best ones with at most half
+        and at least twice as many clusters, else others that families agree on, if there is
+        evidence for them. By number of clusters: `agreement`; `chance`, that on data without
+        clusters;
+        `support`, the first beyond the second, as a share of the largest possible difference;
+        `separation`; `evidence`, the larger of both; `prominence`, how much the support rises to
+        the level; and `chosen`. None if a single number was given.
     tree_ : pandas.DataFrame or None
         How clusters split from each level to the next: one row per cluster (`n_clusters` and
         `cluster`) with its parent at the next coarser level (`parent_level` and `parent`); `size`,
@@ -152,11 +159,12 @@ class AutoDALMC(EmbeddingClusterer):
         Candidate of directions with the highest score.
     views_ : DataFrame
         By view: `weight`, the mean over the candidates that solve DALMC, which sums to 1 and is 0
-        for a view that was set aside; `agreement_with_result`, the adjusted Rand index of `labels_`
-        with a clustering of the view alone, on the samples that have the view;
-        `agreement_with_others`, the mean adjusted Rand index of that clustering with those of the
-        other views that are used, NaN without any; `used`, False if the view was set aside (see
-        Notes); and `why` it was set aside, or is used although it disagrees, else empty.
+        for a view that was set aside; `agreement_with_result`, the largest adjusted Rand index of
+        `labels_` with as many communities in the view alone; `separation` of communities in the
+        view alone, and `agreement_with_others`, their largest adjusted Rand index with those in
+        another view that is used, NaN without any or for fewer than 50 samples; `used`, False if
+        the view was set aside (see Notes); and `why` it was, or is used although it should not be,
+        else empty.
     embedding_ : array (n, l)
         Anchor graph of the best candidate, as are `objective_` and `n_iter_`. Its columns are
         orthonormal; with more samples than the candidates are fitted to, approximately.
@@ -186,32 +194,33 @@ class AutoDALMC(EmbeddingClusterer):
     sample as a whole and not on sums over batches. Label new samples by `predict`, and fit again
     when the data have changed; or use :meth:`anchorview.DALMC.partial_fit`.
 
-    **The number of clusters.** Louvain communities of at most 2,000 samples are found in two
-    scalings, at resolutions from 1/4 to 16. A level is supported as far as these, and DALMC with as
-    many clusters in both scalings, agree beyond what they do on data without clusters (see below):
-    that is its support. The default is the level with the most support, less 0.08 for each
-    doubling of the resolution away from 1, out of those with at least 3 clusters and 8 samples per
-    cluster, and with more than 30 clusters only if these agree by 0.5 or more. Of given numbers,
-    the one with the most support is chosen, or the smallest within 0.01 of it; two clusters only
-    if all other numbers have less than 70 % of their support. Data often have clusters at several
-    levels. Treat the number as a proposal: look at `levels_`, and pass the number if you know it.
+    **Evidence.** Clusters are *separated* by two measures on at most 1,000 samples, or 20 per
+    cluster, with standardized features, of which wild values are moved closer: the share of the
+    weight of neighbor edges that leave a cluster, relative to that of as many pieces of the same
+    graph around random samples; and the density halfway between neighboring clusters relative to
+    their lower peak, on samples that did not place the centers. Both are about 1 for pieces of a
+    continuum and 0 for clusters that do not touch; the separation is 1 minus their sum divided by
+    1.53, or 0 if that is negative. Clusters have *support* as far as communities in three scalings
+    and DALMC in two agree beyond what they do on normal noise with the same means and covariances.
+    Evidence is the larger of both beyond what they are by chance: 0.27, and 0.12 plus 2.8 divided
+    by the root of the number of samples. That for a cluster is its separation, or its share in the
+    support. The result, levels and clusters are described by the same words.
 
-    **Structure.** Two measures on at most 2,000 samples, or 20 per cluster, with standardized
-    features: the share of the weight of neighbor edges that leave a cluster, relative to that of
-    pieces of the same graph around random samples; and the density halfway between neighboring
-    clusters relative to their lower peak, on samples that did not place the centers. Both are about
-    1 for pieces of a continuum and 0 for clusters that do not touch. `structure_` is 1 minus their
-    sum divided by 1.53, or 0 if that is negative. A sum of more than 1 is also compared with that
-    of communities in normal noise with the same means and covariances: from there on, less a
-    margin that is larger for fewer samples, structure is 0.
+    **The number of clusters.** Louvain communities of at most 1,500 samples are found at
+    resolutions from 1/4 to 16, and merged to small numbers. The score of a number is its support,
+    plus 0.3 times the separation, minus 0.08 for each doubling of the resolution away from 1, and
+    minus 0.35 for two clusters; the largest number within 0.03 of the best score is chosen, with at
+    least 8 samples per cluster, and more than 30 only if partitions agree by 0.5 or more. Data
+    without evidence at any number are one cluster. Of given numbers, one is chosen by the same
+    score without resolutions. Treat the number as a proposal: look at `levels_`, and pass the
+    number if you know it.
 
-    **Views that hurt.** A view with noise, or with clusters that have nothing to do with those of
-    the other views, makes the result worse. If there are three or more views, each is clustered
-    alone. A view disagrees if its mean adjusted Rand index with the other views is less than 15 %
-    of theirs with each other, which must be at least 0.1. It is set aside unless families agree
-    clearly less without it, or some samples have no other view. More than half of the views are
-    always kept, and the number of clusters, if not given, is chosen again with these views. The
-    printed model, the command line and reports say which views were set aside.
+    **Views that hurt.** Each view alone is divided into communities. A view that agrees with none
+    of the others (by 0.05) is set aside if its communities are hardly separated (by 0.2) and those
+    of another view are (by 0.65), or if other views agree with each other (by 0.2); not if some
+    samples have no other view. Two views with separated communities that agree by chance only are
+    used, with a warning: their rows may be in different orders, or they are about different
+    things. The printed model, the command line and reports say so.
 
     Samples that lack views are clustered and predicted as by :class:`~anchorview.DALMC`; those that
     only have views that were set aside cannot be predicted. The order of the samples affects
@@ -316,6 +325,8 @@ class AutoDALMC(EmbeddingClusterer):
         self._label(source, out)
         if source.in_parts:
             self._say(f"labeled {source!r}", clock)
+        for sentence in self._apart_sentences():
+            warnings.warn(f"{capitalized(sentence)}.", stacklevel=4)
         empty = int((self._spread.sizes == 0).sum())
         if empty:
             warnings.warn(f"{empty} of {self.n_clusters_} clusters are empty.", stacklevel=4)
@@ -492,7 +503,8 @@ class AutoDALMC(EmbeddingClusterer):
         """Set the attributes that describe the model."""
         self._relabeling = self._fit_labels = None
         self._families, self._clustering = fitted.families, fitted.clustering
-        self._others, self._consistency = fitted.others, fitted.consistency
+        self._others, self._consistency = fitted.others, fitted.views.table
+        self._apart = fitted.views.apart
         self.n_clusters_ = self._clustering.n_clusters
         self.candidates_ = fitted.candidate_table()
         directions = self.candidates_["kind"] == "directions"
@@ -507,7 +519,12 @@ class AutoDALMC(EmbeddingClusterer):
         self.curve_ = None if table is None else table["agreement"]
         self.chance_curve_ = None if table is None else table["chance"]
         self.levels_, self.tree_ = fitted.levels, fitted.tree
-        self.structure_, self._borders = fitted.structure.value, fitted.structure.borders
+        self.structure_ = fitted.evidence.value if fitted.finds_clusters else 0.0
+        if not fitted.finds_clusters:
+            # The division for which there is no evidence remains in `labels_at`.
+            self._relabeling = Relabeling(np.zeros(self.n_clusters_, dtype=np.int32), ("",))
+            self.n_clusters_ = 1
+        self._borders = fitted.evidence.words
 
     @property
     def cluster_layers_(self) -> list[Any]:
@@ -532,8 +549,12 @@ class AutoDALMC(EmbeddingClusterer):
 
     @property
     def borders_(self) -> tuple[str, ...] | None:
-        """For each cluster: separated, touching or continuum; None if samples are too few."""
-        return merged_borders(self._borders, self._relabeling) if self._borders else None
+        """Evidence for each cluster, in words; None if samples are too few."""
+        return merged_words(self._borders, self._relabeling) if self._borders else None
+
+    def _apart_sentences(self) -> list[str]:
+        """Sentence on views with clear clusters that have nothing to do with each other."""
+        return apart_sentences(self._apart)
 
     @property
     def _used(self) -> tuple[int, ...]:
@@ -544,9 +565,7 @@ class AutoDALMC(EmbeddingClusterer):
         alone = self._consistency
         return super()._table_of_views(
             **columns,
-            agreement_with_others=alone["with_others"],
-            used=alone["used"],
-            why=reasons(alone),
+            **{str(name): column for name, column in alone.items()},
         )
 
     def _clustering_at(self, n_clusters: int) -> Clustering:
@@ -587,7 +606,7 @@ class AutoDALMC(EmbeddingClusterer):
         self, source: RowSource, labeler: Labeler, fields: Sequence[str], out: PathLike | None
     ) -> tuple[dict[str, Any], Sums]:
         """Results of all samples of a source, and sums over each cluster, in one pass."""
-        summary = partial(sums_of_records, self.n_clusters_)
+        summary = partial(sums_of_records, self.n_clusters_fit_)
         dtype = labeler.record_type(source.dtype)
         records = Records(labeler.records, dtype, summary, merged_sums)
         return source.map_fields(records, fields, None if out is None else Path(out))
@@ -595,9 +614,12 @@ class AutoDALMC(EmbeddingClusterer):
     def _label(self, source: RowSource, out: PathLike | None) -> None:
         """Set the attributes with one entry per sample."""
         labeler = replace(self._labeler, others=tuple(self._others.values()))
-        fields = (*RESULTS, "level_labels") if self._others else RESULTS
+        fields: tuple[str, ...] = (*RESULTS, "level_labels") if self._others else RESULTS
+        if self._relabeling is not None:
+            fields += ("fitted_labels",)
         results, (self._spread, self._row_sums) = self._labeled(source, labeler, fields, out)
         self._level_labels = results.get("level_labels")
+        self._fit_labels = results.get("fitted_labels")
         self.labels_, self.confidence_ = results["labels"], results["confidence"]
         self.second_labels_, self.embedding_ = results["second_labels"], results["embedding"]
 

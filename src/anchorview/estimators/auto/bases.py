@@ -33,8 +33,11 @@ from anchorview.views.row_source import working_precision
 STANDARDIZED, NORMALIZED = "zscore-unit", "unit-center"
 SHARING_A_BASIS = {STANDARDIZED: "zscore", NORMALIZED: "unit"}
 """Scalings by another one whose rows begin with the same steps."""
-NEIGHBOR_SCALINGS = (STANDARDIZED, NORMALIZED)
-"""Scalings in which neighbors are found: those of the others are the same, or worse."""
+NEIGHBOR_SCALINGS = (STANDARDIZED, NORMALIZED, "zscore")
+"""Scalings in which neighbors are found. In narrow views of sensors the norm of a row is the
+signal, in texts it is not. Those of "unit" are those of "unit-center"."""
+PLAIN = "zscore"
+"""Scaling in which the separation of clusters is judged."""
 SCALINGS = (*SHARING_A_BASIS, *SHARING_A_BASIS.values())
 
 MAX_DIRECTIONS, FEW_SAMPLES = 128, 256

@@ -404,6 +404,13 @@ POOL: dict[str, list[Setting]] = {
 """Settings that are fitted, by budget."""
 
 
+AT_LEVELS: list[Setting] = [
+    *DIRECTIONS[: len(SCALINGS)],
+    *(Communities(own, N_NEIGHBORS) for own in NEIGHBOR_SCALINGS),
+]
+"""Settings that are fitted at the levels that are not chosen."""
+
+
 def families_of(candidates: Sequence[Candidate]) -> list[Family]:
     """Family of each partition of candidates."""
     return [c.setting.family for c in candidates for _ in range(c.n_partitions)]

@@ -132,6 +132,8 @@ class Consensus:
     than two samples, which cannot confirm each other."""
     weights: Array
     """Weights of the partitions; they sum to 1."""
+    certainty: float = 1.0
+    """What the agreement of all partitions is worth: less if the clusters may be arbitrary."""
 
     def labels(self, partitions: Array) -> Array:
         """Cluster of each sample, int32: the one with the nearest pattern."""
@@ -194,11 +196,14 @@ class Consensus:
         return replace(self, votes=votes)
 
     def confidence(self, partitions: Array, labels: Array) -> Array:
-        """Total weight, per sample, of the partitions that vote for its cluster in `labels`."""
+        """Total weight, per sample, of the partitions that vote for its cluster in `labels`.
+
+        It is multiplied by the `certainty`.
+        """
         against = np.zeros(partitions.shape[1])
         for votes, weight, partition in zip(self.votes, self.weights, partitions, strict=True):
             against += weight * (votes[partition] != labels)
-        return np.maximum(1 - against, 0)
+        return self.certainty * np.maximum(1 - against, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,12 +222,22 @@ class FittedConsensus:
 
 
 def fit_consensus(
-    partitions: Array, families: Sequence[Family], n_clusters: int
+    partitions: Array,
+    families: Sequence[Family],
+    n_clusters: int,
+    separations: Array | None = None,
 ) -> FittedConsensus:
-    """Consensus of partitions, started from the best one of each family."""
+    """Consensus of partitions, started from the best one of each family.
+
+    Partitions of clusters that are further separated have larger weights: `separations` are sums of
+    cut and valley, 0 for clusters that do not touch.
+    """
     agreement = agreement_matrix(partitions, n_clusters)
     scores = cross_agreement(agreement, families)
     weights = family_weights(families)
+    if separations is not None:
+        weights *= np.exp(separations.min() - separations)
+        weights /= weights.sum()
     starts = partitions[best_by_family(scores, families)]
     consensus, labels = find_consensus(partitions, n_clusters, weights, starts)
     return FittedConsensus(consensus, labels, agreement, scores, weights)

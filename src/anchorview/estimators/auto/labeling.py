@@ -45,6 +45,7 @@ def record_type(n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0)
     """Type of the record of a sample, whose embedding has the type `dtype`."""
     fields: list[Any] = [
         ("labels", np.int32),
+        ("fitted_labels", np.int32),
         ("second_labels", np.int32),
         ("confidence", np.float64),
         ("squares", np.float64),
@@ -115,12 +116,13 @@ class Labeler:
 
         def of_block(samples: LocatedSamples) -> Array:
             partitions = self.clustering.partitions(samples)
-            labels, second, squares = consensus.nearest_two(partitions)
+            fitted, second, squares = consensus.nearest_two(partitions)
+            labels = fitted
             if clusters is not None:
-                labels, second = clusters[labels], clusters[second]
+                labels, second = clusters[fitted], clusters[second]
                 second = np.where(second == labels, np.int32(-1), second)
             records = np.empty(len(labels), self.record_type(part.dtype))
-            records["labels"] = labels
+            records["labels"], records["fitted_labels"] = labels, fitted
             records["second_labels"] = second
             records["confidence"] = voting.confidence(partitions, labels)
             records["squares"] = squares
@@ -242,7 +244,7 @@ Sums = tuple[ClusterSpread, RowSums]
 def sums_of_records(n_clusters: int, records: Array) -> Sums:
     """Sums over the samples with these records that are in a cluster."""
     records = records[records["labels"] >= 0]
-    labels = records["labels"]
+    labels = records["fitted_labels"]
     return (
         ClusterSpread.of(labels, records["squares"], n_clusters),
         RowSums.of(records["embedding"], labels, n_clusters),

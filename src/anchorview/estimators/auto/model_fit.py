@@ -1,26 +1,20 @@
 """The fit of AutoDALMC to representative samples, from their coordinates to the consensus."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.typing import Array
-from anchorview.core.scale import fit_scalings
 from anchorview.core.solve import relative
 from anchorview.estimators.auto.bases import (
     MAX_DIRECTIONS,
     NEIGHBOR_SCALINGS,
     SCALINGS,
-    SHARING_A_BASIS,
-    STANDARDIZED,
-    Basis,
     Families,
-    fit_bases,
 )
 from anchorview.estimators.auto.candidates import (
     N_KMEANS_RUNS,
@@ -36,6 +30,13 @@ from anchorview.estimators.auto.consensus import (
     fit_consensus,
     mean_agreement,
 )
+from anchorview.estimators.auto.evidence import (
+    CLEAR_SEPARATION,
+    Evidence,
+    JudgedSamples,
+    evidence_of,
+    structure_sentence,
+)
 from anchorview.estimators.auto.labeling import Clustering, record_type
 from anchorview.estimators.auto.landmarks import n_landmarks
 from anchorview.estimators.auto.levels import (
@@ -44,20 +45,13 @@ from anchorview.estimators.auto.levels import (
     chosen_number,
     find_levels,
     fit_levels,
+    judged_samples,
     scan_levels,
 )
 from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS
-from anchorview.estimators.auto.pool import CandidatePool, FittedCandidates
-from anchorview.estimators.auto.representative_rows import (
-    n_sampled,
-    order_by_content,
-    representative_rows,
-)
-from anchorview.estimators.auto.structure import Structure, judge_structure, structure_sentence
-from anchorview.estimators.auto.view_consistency import (
-    choose_views,
-    partitions_of_views,
-)
+from anchorview.estimators.auto.pool import NO_CANDIDATE, CandidatePool, FittedCandidates
+from anchorview.estimators.auto.representative_rows import n_sampled, representative_rows
+from anchorview.estimators.auto.views import JudgedViews, judge_views
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
 
@@ -67,7 +61,8 @@ Say = Callable[..., float]
 TYPICAL_CLUSTERS = 100
 """Number of clusters for which memory must suffice if the number is not given."""
 
-NO_CANDIDATE = "No candidate can be fitted. The first fails: "
+N_SPLITS = 3
+"""Number of divisions into halves by which the result is judged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +73,18 @@ class FittedModel:
     clustering: Clustering
     fitted: FittedCandidates
     result: FittedConsensus
-    alone: Array
-    """Clusters of the samples by each view, -1 where a sample lacks it."""
-    consistency: pd.DataFrame
+    rows: Array
+    """Positions of the samples of the result in the sample of the fit."""
+    views: JudgedViews
     scan: LevelScan | None
     """None if the number of clusters was given, as the next two."""
     levels: pd.DataFrame | None
     tree: pd.DataFrame | None
     others: dict[int, Clustering]
     """Levels but the chosen one, by number of clusters."""
-    structure: Structure
+    evidence: Evidence
+    finds_clusters: bool
+    """Whether there is evidence of clusters at any number, or the number was given."""
 
     @property
     def agreement(self) -> Array:
@@ -115,7 +112,7 @@ class FittedModel:
 
     def view_weights(self) -> Array:
         """Mean weight of each view over the candidates that weigh them."""
-        used = self.consistency["used"].to_numpy()
+        used = self.views.table["used"].to_numpy()
         weights = np.zeros(len(used))
         firsts = first_partitions(self.fitted.candidates)
         by_candidate = np.add.reduceat(self.result.weights, firsts)
@@ -125,9 +122,10 @@ class FittedModel:
         return weights / weights.sum()
 
     def view_agreement(self) -> list[float]:
-        """Agreement of the result with a clustering of each view alone."""
-        labels = self.result.labels
-        return [adjusted_rand_score(labels[own >= 0], own[own >= 0]) for own in self.alone]
+        """Agreement of the result with communities of each view alone."""
+        labels, number = self.result.labels, self.clustering.n_clusters
+        alone = self.views.alone
+        return [own.agreement_with(self.rows, labels, number) for own in alone]
 
 
 def fit_model(
@@ -145,38 +143,37 @@ def fit_model(
     each view.
     """
     clock = perf_counter()
-    bases, pool, order = _fit_pool(sample, len(source), seed, importance)
+    rows = np.arange(len(sample))
+    pool = CandidatePool.of(sample, rows, len(source), seed, importance)
     clock = say("projected the samples", clock)
-    number, scan = _choose_number(pool, numbers)
-    alone = partitions_of_views(pool, number)
-    consistency = choose_views(source, pool, alone, number)
-    used = np.flatnonzero(consistency["used"]).tolist()
-    if len(used) < len(sample.names):
-        all_views, before = pool, order
-        # As if the other views were not there, by which samples were ordered and numbers compared.
-        bases, pool, order = _fit_pool(
-            sample.with_views(used), len(source), seed, relative(importance[used])
-        )
-        number, scan = _choose_number(pool, numbers)
-        alone = partitions_of_views(all_views, number)[:, np.argsort(before)[order]]
-    levels = None
+    views = judge_views(source, pool)
+    for sentence in views.sentences:
+        say(sentence)
+    sample, importance = sample.with_views(views.used), relative(importance[views.used])
+    if len(views.used) < len(views.table):
+        # As if the other views were not there, by which samples were ordered.
+        pool = CandidatePool.of(sample, rows, len(source), seed, importance)
+    scan = None if len(numbers) == 1 else scan_levels(pool, numbers)
+    number, levels = numbers[0] if numbers else 0, None
     if scan is not None:
-        clock = say(f"chose {number} clusters", clock)
+        number = chosen_number(scan.table)
         levels = find_levels(scan.table, number)
+        clock = say(f"chose {number} clusters", clock)
 
     largest = number if levels is None else max(levels.index)
     count = n_sampled(len(source), largest, budget)
     if count < len(pool):
         # As if the number had been given.
         kept = representative_rows(np.arange(len(pool)), pool.data.available, count)
-        some = sample.with_views(used)[order[kept]]
-        bases, pool, order = _fit_pool(some, len(source), seed, pool.importance)
-        alone = alone[:, kept[order]]
+        pool = CandidatePool.of(sample, pool.rows[kept], len(source), seed, importance)
     pool.n_landmarks = n_landmarks(largest, len(source))
     fitted = pool.fit(POOL[budget], number, say)
     if not any(isinstance(own, EmbeddedCandidate) for own in fitted.candidates):
         raise ValueError(f"{NO_CANDIDATE}{fitted.failed[0][1]}")
-    result = fit_consensus(fitted.partitions, families_of(fitted.candidates), number)
+    judged = judged_samples(pool, number)
+    result = fit_consensus(
+        fitted.partitions, families_of(fitted.candidates), number, separations(judged, fitted)
+    )
     clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
 
     others: dict[int, Clustering] = {}
@@ -185,50 +182,58 @@ def fit_model(
         chosen = LevelLabels(number, result.labels, fitted.by_family)
         others, tree = fit_levels(pool, levels.index.tolist(), chosen, scan.reference)
         levels = levels[levels["chosen"] | levels.index.isin(list(others))]
-    structure = Structure()
-    standardized = pool.coordinates.get(SHARING_A_BASIS[STANDARDIZED])
-    if standardized is not None:
-        structure = judge_structure(standardized, result.labels, number, seed)
-    say(structure_sentence(structure.value), clock)
+    evidence = _evidence(pool, judged, scan, result, fitted.partitions, number)
+    say(structure_sentence(evidence.value), clock)
     landmarks = {
         scaling: pool.landmarks_in(scaling)[0]
         for scaling in NEIGHBOR_SCALINGS
         if scaling in pool.coordinates
     }
+    consensus = replace(result.consensus, certainty=evidence.certainty)
     return FittedModel(
-        Families(bases, landmarks),
-        Clustering(fitted.candidates, result.consensus),
+        Families(dict(pool.bases), landmarks),
+        Clustering(fitted.candidates, consensus),
         fitted,
         result,
-        alone,
-        consistency,
+        pool.rows,
+        views,
         scan,
         levels,
         tree,
         others,
-        structure,
+        evidence,
+        bool(numbers) or evidence.value is None or scan is None or scan.finds_clusters,
     )
 
 
-def _fit_pool(
-    sample: MultiViewData, n_represented: int, seed: int, importance: Array
-) -> tuple[dict[str, Basis], CandidatePool, Array]:
-    """Bases of samples, the pool of their coordinates, and the order of the samples in it."""
-    order = order_by_content(sample, fit_scalings(sample, STANDARDIZED))
-    bases, coordinates, errors = fit_bases(sample[order])
-    if not bases:
-        raise ValueError(f"{NO_CANDIDATE}{errors[STANDARDIZED]}")
-    norm_factor = float(np.sqrt(n_represented / len(sample)))
-    pool = CandidatePool(coordinates, seed, norm_factor, importance=importance, errors=errors)
-    return bases, pool, order
+def separations(judged: JudgedSamples | None, fitted: FittedCandidates) -> Array | None:
+    """Sum of cut and valley of each partition; None if it cannot be judged."""
+    if judged is None:
+        return None
+    count = 1 + int(fitted.partitions.max())
+    return np.array([judged.separation(labels, count).total for labels in fitted.partitions])
 
 
-def _choose_number(pool: CandidatePool, numbers: Sequence[int]) -> tuple[int, LevelScan | None]:
-    """Number of clusters and, if it is not given, what it is chosen by."""
-    if len(numbers) == 1:
-        return numbers[0], None
-    scan = scan_levels(pool, numbers)
-    return chosen_number(scan.table, by_default=not numbers), scan
+def _evidence(
+    pool: CandidatePool,
+    judged: JudgedSamples | None,
+    scan: LevelScan | None,
+    result: FittedConsensus,
+    partitions: Array,
+    number: int,
+) -> Evidence:
+    """Evidence for the clusters of a result: the larger of separation and support."""
+    if judged is None or not judged.enough_for(number):
+        return Evidence()
+    separation = judged.separation(result.labels, number, N_SPLITS)
+    if scan is None and separation.value < CLEAR_SEPARATION:
+        scan = scan_levels(pool, [number])
+    support = 0.0 if scan is None else float(scan.table["support"][number])
+    n_samples = len(judged.rows) if scan is None else scan.n_samples
+    agreeing = result.consensus.confidence(partitions, result.labels)
+    sizes = np.bincount(result.labels, minlength=number)
+    by_cluster = np.bincount(result.labels, agreeing, number) / np.maximum(sizes, 1)
+    return evidence_of(separation, support, by_cluster, n_samples)
 
 
 def require_fit_memory(

@@ -98,6 +98,14 @@ class NeighborGraph:
             self._communities[resolution] = method.fit_predict(graph)
         return self._communities[resolution]
 
+    def merged_communities(self, n_clusters: int) -> Array | None:
+        """`n_clusters` communities, merged from the fewest that were found; None if all are fewer.
+
+        The most connected communities are merged.
+        """
+        enough = [own for own in self._communities.values() if own.max() + 1 >= n_clusters]
+        return _merged(min(enough, key=np.max), self.mean, n_clusters) if enough else None
+
     def n_communities(self, n_clusters: int) -> Array:
         """`n_clusters` Louvain communities.
 

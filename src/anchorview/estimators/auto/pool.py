@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from threading import Lock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from anchorview._utils.progress import listen_to_progress, report_progress
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.compress import Problem, Route, compress
-from anchorview.core.scale import ViewScaling
-from anchorview.core.solve import leading_spectra, relative
-from anchorview.estimators.auto.bases import MAX_DIRECTIONS
+from anchorview.core.scale import ViewScaling, fit_scalings
+from anchorview.core.solve import leading_spectra
+from anchorview.estimators.auto.bases import MAX_DIRECTIONS, STANDARDIZED, Basis, fit_bases
 from anchorview.estimators.auto.candidates import (
     COMPARED_DIRECTIONS,
     FIT_ERRORS,
@@ -32,11 +32,16 @@ from anchorview.estimators.auto.landmarks import (
     fit_landmarks,
 )
 from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS, NeighborGraph
-from anchorview.estimators.auto.representative_rows import representative_rows
-from anchorview.views.container import MultiViewData
+from anchorview.estimators.auto.representative_rows import (
+    distinct_by_content,
+    representative_rows,
+)
+from anchorview.views.container import MultiViewData, container_with_views
 
 LANDMARK_ROWS, ROWS_PER_LANDMARK = 4_000, 4
 """Maximum number of rows that place landmarks, or of rows per landmark."""
+
+NO_CANDIDATE = "No candidate can be fitted. The first fails: "
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -83,29 +88,55 @@ class CandidatePool:
     """Fits candidates to the same samples; prepares what they share once.
 
     `coordinates` are those of the samples by scaling, in an order that does not depend on how they
-    were given. If they stand for more samples, `norm_factor` is the root of how many for each:
-    embeddings are divided by it, so that those of all samples have columns of norm 1. `importance`
-    is that of each view, 1 by default. `errors` says why there are no coordinates in a scaling.
+    were given. `rows` are their positions in the sample that they are part of. If they stand for
+    more samples, `norm_factor` is the root of how many for each: embeddings are divided by it, so
+    that those of all samples have columns of norm 1. `importance` is that of each view, 1 by
+    default. `bases` are those of the coordinates, and `errors` says why there are none in a
+    scaling.
     """
 
     def __init__(
         self,
         coordinates: Mapping[str, MultiViewData],
         seed: int,
-        norm_factor: float = 1.0,
         *,
+        rows: Array | None = None,
+        norm_factor: float = 1.0,
         importance: Array | None = None,
+        bases: Mapping[str, Basis] | None = None,
         errors: Mapping[str, Exception] | None = None,
     ) -> None:
         self.coordinates = coordinates
         self.seed = seed
+        self.rows = np.arange(len(self.data)) if rows is None else rows
         self.norm_factor = norm_factor
         self.importance = np.ones(len(self.data.views)) if importance is None else importance
+        self.bases = bases or {}
         self.errors = errors or {}
         self.n_landmarks = N_LANDMARKS
         """Number of landmarks per view, if there are as many samples."""
         self._shared: dict[tuple[Any, ...], Any] = {}
         self._locks: dict[tuple[Any, ...], Any] = {}
+
+    @classmethod
+    def of(
+        cls, sample: MultiViewData, rows: Array, n_represented: int, seed: int, importance: Array
+    ) -> Self:
+        """Pool of some distinct rows of a sample, which represent so many samples."""
+        some = sample[rows]
+        order = distinct_by_content(some, fit_scalings(some, STANDARDIZED))
+        bases, coordinates, errors = fit_bases(some[order])
+        if not bases:
+            raise ValueError(f"{NO_CANDIDATE}{errors[STANDARDIZED]}")
+        return cls(
+            coordinates,
+            seed,
+            rows=rows[order],
+            norm_factor=float(np.sqrt(n_represented / len(order))),
+            importance=importance,
+            bases=bases,
+            errors=errors,
+        )
 
     @property
     def data(self) -> MultiViewData:
@@ -115,13 +146,23 @@ class CandidatePool:
     def __len__(self) -> int:
         return len(self.data)
 
-    def with_views(self, positions: Sequence[int]) -> "CandidatePool":
-        """Return a pool of the same samples with some of the views."""
-        some = {key: data.with_views(positions) for key, data in self.coordinates.items()}
-        importance = relative(self.importance[list(positions)])
+    def some(self, positions: Array) -> "CandidatePool":
+        """Pool of some of the samples; views have the norms of all."""
+        selected = {}
+        for scaling, data in self.coordinates.items():
+            factor = data.dtype.type(np.sqrt(len(data) / len(positions)))
+            part = data[positions]
+            selected[scaling] = container_with_views(part, tuple(v * factor for v in part.views))
+        rows, errors = self.rows[positions], self.errors
         return CandidatePool(
-            some, self.seed, self.norm_factor, importance=importance, errors=self.errors
+            selected, self.seed, rows=rows, importance=self.importance, errors=errors
         )
+
+    def at_random(self, count: int) -> "CandidatePool":
+        """Pool of so many samples, which do not depend on their order."""
+        if count >= len(self):
+            return self
+        return self.some(np.sort(np.random.default_rng(0).permutation(len(self))[:count]))
 
     def fit(
         self,

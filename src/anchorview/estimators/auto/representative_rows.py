@@ -24,6 +24,9 @@ fast budget. On 10,000 images of ten digits, 5,000 rows cost .001 in accuracy.""
 MIN_ROWS_PER_VIEW = 200
 """Number of rows that are selected of each view, or all that have it."""
 
+MIN_DISTINCT = 50
+"""Minimum number of distinct rows, or rows count as often as they are given."""
+
 DIGITS = 9
 """Digits of norms by which rows are ordered; the others may depend on the order of summation."""
 
@@ -96,9 +99,10 @@ def _order_by_keys(keys: Array) -> Array:
     return _lexicographic(total, keys[:, 0])
 
 
-def order_by_content(data: MultiViewData, standardized: tuple[ViewScaling, ...]) -> Array:
-    """Order of the rows that does not depend on the order in which they are given.
+def distinct_by_content(data: MultiViewData, standardized: tuple[ViewScaling, ...]) -> Array:
+    """Distinct rows in an order that does not depend on the order in which they are given.
 
+    Samples that are given several times count once, so that their copies are not their neighbors.
     Rows are ordered by the norms of their standardized values, then by a projection; in double
     precision, since rounding in single precision depends on the order. Communities depend on it:
     with the norms of the values as they are, the mean accuracy on 18 data sets was .006 lower.
@@ -121,7 +125,14 @@ def order_by_content(data: MultiViewData, standardized: tuple[ViewScaling, ...])
             heights[block.rows] += scaled @ directions[p]
 
     for_blocks(work, data.stored_blocks(), "ordering")
-    return _lexicographic(squared_norms, heights)
+    order = _lexicographic(squared_norms, heights)
+    keys = np.column_stack([squared_norms, heights])[order]
+    keys = np.round(keys / np.maximum(np.abs(keys).max(axis=0), np.finfo(float).tiny), DIGITS)
+    new = (np.diff(keys, axis=0) != 0).any(axis=1)
+    if data.available is not None:
+        new |= (data.available[order][1:] != data.available[order][:-1]).any(axis=1)
+    distinct = order[np.concatenate([[True], new])]
+    return distinct if len(distinct) >= MIN_DISTINCT else order
 
 
 def _lexicographic(squared_norms: Array, heights: Array) -> Array:

@@ -30,6 +30,22 @@ from anchorview.estimators.persistence.codec import (
 )
 from anchorview.estimators.persistence.fitted_state import FittedState, require_labels
 
+OLD_WORDS = {"separated": "strong", "touching": "weak", "continuum": "none"}
+"""Words for clusters up to version 0.1."""
+
+
+def views_of_old(table: pd.DataFrame) -> pd.DataFrame:
+    """How views are judged, also of a file of version 0.1."""
+    if "with_others" not in table:
+        return table
+    why = np.select(
+        [~table["used"], table["n_only"] > 0],
+        ["was set aside: it disagrees", "disagrees, but is used because samples have no other"],
+        "",
+    )
+    columns = {"separation": np.nan, "agreement_with_others": table["with_others"]}
+    return pd.DataFrame({**columns, "used": table["used"], "why": why}, index=table.index)
+
 
 @dataclass
 class StoredSetting:
@@ -158,12 +174,17 @@ class AutoDALMCState(FittedState):
         """Check labels of samples, also at other levels, and the best candidate."""
         super().require_labels()
         n_candidates, k = len(self._clustering.candidates), self.n_clusters_fit
-        require(0 <= self.best_candidate_ < n_candidates, "'best_candidate_' is unknown")
+        known = 0 <= self.best_candidate_ < n_candidates
+        require(known, "'best_candidate_' is unknown")
+        best = self._clustering.candidates[self.best_candidate_]
+        require(best.embedder is not None, "'best_candidate_' has no embedding")
         if self._fit_labels is not None:
             require_labels("_fit_labels", self._fit_labels, k)
         levels = () if self._level_labels is None else self._level_labels.T
         for labels, number in zip(levels, self._others, strict=True):
             require_labels("_level_labels", labels, number)
+
+    _apart: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, model: Any) -> Self:
@@ -177,7 +198,9 @@ class AutoDALMCState(FittedState):
 
     def restore(self, model: Any, trusted: tuple[str, ...] | None = ()) -> None:
         """Set the learned attributes of a model that has the parameters of the saved one."""
+        self._consistency = views_of_old(self._consistency)
         super().restore(model, trusted)
+        model._borders = tuple(OLD_WORDS.get(word, word) for word in self._borders)
         model._clustering = self._clustering.restored()
         model._others = {k: level.restored() for k, level in self._others.items()}
         model.n_clusters_ = self.n_clusters

@@ -1,0 +1,401 @@
+"""Evidence for clusters: how far they are separated, and how far partitions agree beyond chance.
+
+The separation of a partition is ``1 - (cut + valley) / 1.53``, at least 0. Both measures are about
+1 for arbitrary pieces of a continuum, and 0 for clusters that do not touch:
+
+- *cut*: the share of the weight of neighbor edges that leave clusters, relative to that of as many
+  pieces of the same graph around random samples, by shortest paths. Few edges alone are no
+  evidence, as there are few between pieces of a curve, too.
+- *valley*: the density halfway between a cluster and the nearest one, relative to the lower of
+  their peaks, on samples that did not place the centers.
+
+Support is the agreement of partitions beyond that on data without clusters, as a share of the
+largest possible. Evidence is the larger of both beyond what they are by chance, and is said in the
+same words of a result, a level and a cluster.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.csgraph import dijkstra
+
+from anchorview._utils.linalg import unit_rows
+from anchorview._utils.text import in_words
+from anchorview._utils.typing import Array
+from anchorview.core.neighbors import nearest_centers
+from anchorview.estimators.auto.bases import NORMALIZED, SHARING_A_BASIS
+from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
+from anchorview.estimators.relabeling import Relabeling
+from anchorview.estimators.representation import NO_EVIDENCE
+from anchorview.views.container import MultiViewData, container_with_views
+
+MIN_SAMPLES, MIN_SAMPLES_PER_CLUSTER = 50, 4
+"""Below these numbers of samples, clusters cannot be told from noise."""
+
+ROWS, ROWS_PER_CLUSTER = 1_000, 20
+"""Number of samples that are judged, and its minimum per cluster."""
+
+N_DIRECTIONS = 50
+"""Number of leading directions of each view in which samples are compared."""
+
+LONG_ROWS = 3.0
+"""Samples that are further from the median of a view than so many times the median distance are
+moved to this distance: wild values decide nothing."""
+
+N_PARTITIONS = 5
+"""Number of random partitions of the graph; their cuts vary by 5 to 20 %."""
+
+LLOYD_STEPS = 3
+"""Steps that fit centers to one half of the samples, so that they forget the other half."""
+
+MIN_SIDE = 3
+"""Number of samples of each of two clusters that a density needs."""
+
+NO_CLUSTERS = 1.53
+"""Sum of cut and valley from which on clusters are as arbitrary as those of noise."""
+MAX_SUM, FEWEST_EDGES = 3.0, 1e-6
+
+CLEAR_SEPARATION = 0.65
+"""Separation from which on clusters are clear."""
+
+SEPARATION_BY_CHANCE = 0.27
+SUPPORT_BY_CHANCE, OF_FEW_SAMPLES = 0.12, 2.8
+"""Separation and support that data without clusters may have; the support more by the last number,
+divided by the root of the number of samples."""
+
+WORDS = {"strong": 0.5, "moderate": 0.25, "weak": 1e-9, "none": 0.0}
+"""What evidence is called from a value on."""
+
+LEAST_CERTAINTY = 0.45
+"""What the agreement of all candidates is worth without evidence: all samples are doubtful."""
+
+GRID = np.linspace(-1.0, 1.0, 81)
+"""Positions on the line between two centers, which lie at -0.5 and 0.5."""
+HALFWAY, BEFORE, AFTER = slice(36, 45), slice(0, 41), slice(40, 81)
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How far the clusters of a partition are separated."""
+
+    total: float
+    """Sum of cut and valley, weighted by the sizes of the clusters."""
+    by_cluster: Array
+    """The same for each cluster."""
+
+    @property
+    def value(self) -> float:
+        """Separation from 0, as on data without clusters, to 1."""
+        return float(separation_of(self.total))
+
+
+def separation_of(sums: ArrayLike) -> Array:
+    """Separation from 0 to 1, by sums of cut and valley."""
+    return np.clip(1 - np.asarray(sums) / NO_CLUSTERS, 0, 1)
+
+
+class JudgedSamples:
+    """Samples by which partitions are judged; what these share is computed once.
+
+    They are given by coordinates of standardized features. Rows must not have unit norm, which
+    makes two clusters of a line.
+    """
+
+    def __init__(self, coordinates: MultiViewData, seed: int, n_clusters: int = 2) -> None:
+        self._seed = seed
+        count = min(len(coordinates), max(ROWS, ROWS_PER_CLUSTER * n_clusters))
+        order = np.random.default_rng(seed).permutation(len(coordinates))
+        self.rows = np.sort(order[:count])
+        """Positions of the samples."""
+        some = coordinates[self.rows]
+        available = np.ones((count, len(some.views)), bool)
+        available = available if some.available is None else some.available
+        points = [
+            _without_long_rows(view[:, :N_DIRECTIONS].astype(np.float64), has)
+            for view, has in zip(some.views, available.T, strict=True)
+        ]
+        self._data = container_with_views(some, tuple(points))
+        self._chances: dict[int, float] = {}
+
+    def enough_for(self, n_clusters: int) -> bool:
+        """Whether there are enough samples to tell so many clusters from noise."""
+        return len(self.rows) >= max(MIN_SAMPLES, MIN_SAMPLES_PER_CLUSTER * n_clusters)
+
+    def separation(self, labels: Array, n_clusters: int, n_splits: int = 1) -> Separation:
+        """Separation of a partition of all samples, judged by `n_splits` divisions into halves."""
+        labels = labels[self.rows]
+        sizes = np.bincount(labels, minlength=n_clusters)
+        if np.count_nonzero(sizes) < 2:
+            return Separation(MAX_SUM, np.full(n_clusters, MAX_SUM))
+        edges, degrees, _ = self._edges
+        crosses = labels[edges.row] != labels[edges.col]
+        leaving = np.bincount(edges.row[crosses], edges.data[crosses], len(labels)) / degrees
+        shares = np.bincount(labels, leaving, n_clusters) / np.maximum(sizes, 1)
+        # Pieces of unequal sizes have fewer edges between them.
+        pairs = 1 - float(np.square(sizes / sizes.sum()).sum())
+        uneven = max(1.0, (n_clusters - 1) / (n_clusters + 1) / pairs)
+        chance = max(self._chance(n_clusters), FEWEST_EDGES)
+        cuts = np.minimum(uneven * shares / chance, MAX_SUM)
+        rng = np.random.default_rng(self._seed)
+        valleys = _valleys(self._points, labels, n_clusters, n_splits, rng)
+        known = np.isfinite(valleys) & (sizes > 0)
+        valley = float(np.average(valleys[known], weights=sizes[known])) if known.any() else 1.0
+        sums = np.minimum(cuts + np.where(known, valleys, valley), MAX_SUM)
+        total = float(np.average(cuts, weights=sizes)) + valley
+        return Separation(min(total, MAX_SUM), sums)
+
+    @cached_property
+    def _points(self) -> Array:
+        return np.hstack(self._data.views)
+
+    @cached_property
+    def _edges(self) -> tuple[sparse.coo_array, Array, sparse.csr_array]:
+        """Weights of the neighbor graph, degrees, and lengths of the edges."""
+        edges = NeighborGraph(self._data).mean.tocoo()
+        # Weights of distant neighbors may be too small for a reciprocal.
+        tiny = np.finfo(float).tiny
+        # SciPy 1.14 takes no other integers.
+        coords = tuple(axis.astype(np.int32) for axis in edges.coords)
+        lengths = sparse.csr_array((1 / np.maximum(edges.data, tiny), coords), shape=edges.shape)
+        degrees = np.bincount(edges.row, edges.data, len(self.rows))
+        return edges, np.maximum(degrees, tiny), lengths
+
+    def _chance(self, n_clusters: int) -> float:
+        """Share of the edges that leave so many random pieces, interpolated between powers of 2."""
+        position = np.log2(min(n_clusters, len(self.rows)))
+        below = int(position)
+        first, second = (self._chance_at(min(2**p, len(self.rows))) for p in (below, below + 1))
+        return first + (position - below) * (second - first)
+
+    def _chance_at(self, count: int) -> float:
+        if count not in self._chances:
+            edges, degrees, lengths = self._edges
+            rng, total = np.random.default_rng(self._seed), 0.0
+            for _ in range(N_PARTITIONS):
+                seeds = rng.choice(len(self.rows), count, replace=False)
+                *_, pieces = dijkstra(
+                    lengths, indices=seeds, min_only=True, return_predecessors=True
+                )
+                crosses = pieces[edges.row] != pieces[edges.col]
+                leaving = np.bincount(edges.row[crosses], edges.data[crosses], len(degrees))
+                total += float((leaving / degrees).mean()) / N_PARTITIONS
+            self._chances[count] = total
+        return self._chances[count]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Evidence for clusters, of the result and of each cluster."""
+
+    value: float | None = None
+    """From 0, as on data without clusters, to 1; None if samples are too few."""
+    words: tuple[str, ...] = ()
+    """For each cluster, one of `WORDS`; empty if samples are too few."""
+    certainty: float = 1.0
+    """What the agreement of all candidates is worth, from 0 to 1."""
+
+
+def evidence_of(
+    separation: Separation, support: float, agreeing: Array, n_samples: int
+) -> Evidence:
+    """Evidence of the result and of each cluster.
+
+    `agreeing` is the share of partitions that agree on the samples of a cluster.
+    """
+    value = float(evidence_value(support, separation.value, n_samples))
+    certainty = LEAST_CERTAINTY + (1 - LEAST_CERTAINTY) * min(1.0, value / WORDS["strong"])
+    shares = separation_of(separation.by_cluster)
+    # There is no more evidence for clusters than for any.
+    by_cluster = evidence_value(support * agreeing, shares, n_samples) if value else 0 * shares
+    return Evidence(value, tuple(map(evidence_word, by_cluster)), certainty)
+
+
+def evidence_value(support: ArrayLike, separation: ArrayLike, n_samples: int) -> Array:
+    """Evidence from 0 to 1: the larger of support and separation beyond chance."""
+    expected = min(0.5, SUPPORT_BY_CHANCE + OF_FEW_SAMPLES / np.sqrt(n_samples))
+    supported = support_beyond(support, expected)
+    separated = support_beyond(separation, SEPARATION_BY_CHANCE)
+    return np.maximum(np.maximum(supported, separated), 0)
+
+
+def support_beyond(agreement: ArrayLike, chance: ArrayLike) -> Array:
+    """Agreement beyond chance, as a share of the largest possible."""
+    expected = np.asarray(chance)
+    return (np.asarray(agreement) - expected) / np.maximum(1 - expected, 1e-9)
+
+
+# Words
+
+
+def evidence_word(evidence: float) -> str:
+    """Strong, moderate, weak or none."""
+    return next(word for word, limit in WORDS.items() if evidence >= limit)
+
+
+def merged_words(words: tuple[str, ...], relabeling: Relabeling | None) -> tuple[str, ...]:
+    """Evidence after relabeling: for merged clusters, that for the worst of them."""
+    if relabeling is None:
+        return words
+    order = list(WORDS)
+    ranks = np.zeros(len(relabeling.names), dtype=int)
+    np.maximum.at(ranks, relabeling.clusters, [order.index(word) for word in words])
+    return tuple(order[rank] for rank in ranks)
+
+
+def structure_sentence(structure: float | None) -> str:
+    """Sentence on the attribute `structure_`, for the command line and reports."""
+    if structure is None:
+        return (
+            f"structure is not judged: it takes at least {MIN_SAMPLES} samples, and "
+            f"{MIN_SAMPLES_PER_CLUSTER} per cluster, to tell clusters from noise"
+        )
+    if structure == 0:
+        return f"{NO_EVIDENCE}: they are as arbitrary as those of data without clusters"
+    return (
+        f"{evidence_word(structure)} evidence of clusters: {structure:.2f} on a scale from 0 (as "
+        "on data without clusters) to 1 (separated, or found by all candidates)"
+    )
+
+
+def structure_sentences(model: Any, names: Sequence[object]) -> list[str]:
+    """Sentences on the structure of a fitted model and its clusters; none if it is not judged."""
+    if getattr(model, "structure_", None) is None:
+        return []
+    if model.n_clusters_ == 1:
+        return [
+            f"{NO_EVIDENCE}: the samples are one cluster. To divide them anyway, give n_clusters "
+            f"(or take labels_at({model.n_clusters_fit_}), the best of the divisions)"
+        ]
+    by_word = {
+        word: [name for name, own in zip(names, model.borders_, strict=True) if own == word]
+        for word in WORDS
+    }
+    parts = [f"{word} for {in_words(own)}" for word, own in by_word.items() if own]
+    return [structure_sentence(model.structure_), f"by cluster: {'; '.join(parts)}"]
+
+
+# Data without clusters
+
+
+def without_clusters(
+    coordinates: Mapping[str, MultiViewData], rng: np.random.Generator
+) -> dict[str, MultiViewData]:
+    """Rows of a normal distribution, scaled as the samples are in the scalings of neighbors.
+
+    They have the means and covariances of the coordinates in "zscore" and "unit", within and
+    between both, of the samples that have the views; the same rows lack them. Families also agree
+    on such data, since they all divide it along its longest directions, so only agreement beyond
+    this is evidence of clusters.
+    """
+    n = len(next(iter(coordinates.values())))
+    mixing = rng.standard_normal((n, n))
+    drawn: dict[str, MultiViewData] = {}
+    for scaling, plain in SHARING_A_BASIS.items():
+        if scaling not in coordinates:
+            continue
+        noise = normal_noise(coordinates[plain], mixing)
+        views = []
+        for p, view in enumerate(noise.views):
+            has = slice(None) if noise.available is None else noise.available[:, p]
+            rows = unit_rows(view[has])
+            if scaling == NORMALIZED and len(rows):
+                rows -= rows.mean(axis=0)
+            scaled = np.zeros_like(view)
+            scaled[has] = rows / max(np.linalg.norm(rows), np.finfo(float).tiny)
+            views.append(scaled)
+        drawn |= {scaling: container_with_views(noise, tuple(views)), plain: noise}
+    return drawn
+
+
+def normal_noise(data: MultiViewData, mixing: Array) -> MultiViewData:
+    """Rows of a normal distribution with the means and covariances of samples.
+
+    Covariances are those within and between the views; the same rows lack views. Rows are mixed by
+    a square matrix of standard normal numbers.
+    """
+    views = []
+    for p, view in enumerate(data.views):
+        has = np.arange(len(data))
+        if data.available is not None:
+            has = np.flatnonzero(data.available[:, p])
+        rows = view[has].astype(np.float64)
+        means = rows.mean(axis=0) if len(has) else 0.0
+        drawn = np.zeros(view.shape)
+        drawn[has] = mixing[np.ix_(has, has)] @ (rows - means) / np.sqrt(max(1, len(has))) + means
+        views.append(drawn.astype(view.dtype))
+    return container_with_views(data, tuple(views))
+
+
+def _without_long_rows(rows: Array, has: Array) -> Array:
+    """Rows of a view around the median, those far away moved closer; zero where it lacks."""
+    moved = np.zeros_like(rows)
+    if not has.any():
+        return moved
+    around = rows[has] - np.median(rows[has], axis=0)
+    lengths = np.linalg.norm(around, axis=1, keepdims=True)
+    limit = LONG_ROWS * np.median(lengths) or np.inf
+    moved[has] = around * np.minimum(1, limit / np.maximum(lengths, np.finfo(float).tiny))
+    return moved
+
+
+def _valleys(
+    X: Array, labels: Array, n_clusters: int, n_splits: int, rng: np.random.Generator
+) -> Array:
+    """Density halfway to the nearest cluster, relative to the lower peak, of held-out samples."""
+    orders = [rng.permutation(len(X)) for _ in range(n_splits)]
+    halves = [(order[: len(X) // 2], order[len(X) // 2 :]) for order in orders]
+    pairs = [*halves, *((second, first) for first, second in halves)]
+    depths = np.full((len(pairs), n_clusters), np.nan)
+    for depth, (fitted, held_out) in zip(depths, pairs, strict=True):
+        present = np.unique(labels[fitted])
+        if len(present) < 2:
+            continue
+        centers = _lloyd(X[fitted], np.searchsorted(present, labels[fitted]), len(present))
+        nearest_center = nearest_centers(X[held_out], centers)
+        distances = np.square(centers[:, None] - centers).sum(axis=2)
+        np.fill_diagonal(distances, np.inf)
+        for a, b in enumerate(distances.argmin(axis=1)):
+            direction = (centers[b] - centers[a]) / distances[a, b]
+            positions = (X[held_out] - (centers[a] + centers[b]) / 2) @ direction
+            sides = positions[nearest_center == a], positions[nearest_center == b]
+            if min(map(len, sides)) >= MIN_SIDE:
+                depth[present[a]] = _depth(*sides)
+    known = np.isfinite(depths)
+    return np.divide(
+        np.where(known, depths, 0).sum(axis=0),
+        known.sum(axis=0),
+        out=np.full(n_clusters, np.nan),
+        where=known.any(axis=0),
+    )
+
+
+def _lloyd(X: Array, labels: Array, n_clusters: int) -> Array:
+    """Centers after a few steps of Lloyd's algorithm, which forget the samples left out."""
+    centers = np.zeros((n_clusters, X.shape[1]))
+    for step in range(LLOYD_STEPS + 1):
+        membership = sparse.csr_array((np.ones(len(X)), labels, np.arange(len(X) + 1)))
+        membership.resize(len(X), n_clusters)
+        sizes = np.bincount(labels, minlength=n_clusters)[:, None]
+        centers = np.where(sizes > 0, membership.T @ X / np.maximum(sizes, 1), centers)
+        if step < LLOYD_STEPS:
+            labels = nearest_centers(X, centers)
+    return centers
+
+
+def _depth(a: Array, b: Array) -> float:
+    """Ratio of the density halfway between two clusters to the lower of their peaks.
+
+    The densities are kernel estimates in which both clusters have the same mass.
+    """
+    spread, size = min(a.std(), b.std()), min(len(a), len(b))
+    bandwidth = 1.06 * spread * size**-0.2 + 1e-9  # Silverman's rule
+    density = sum(
+        np.exp(-0.5 * np.square((GRID[:, None] - side) / bandwidth)).mean(axis=1) for side in (a, b)
+    )
+    peak = min(density[BEFORE].max(), density[AFTER].max())
+    return float(density[HALFWAY].min() / max(peak, np.finfo(float).tiny))

@@ -1,0 +1,230 @@
+"""What each view has by itself, and which views are set aside.
+
+A view alone is judged by how far its communities are separated, and by how well they agree with
+those of the other views. A view without clusters that agrees with none of the others makes the
+clusters of all views worse if another view has clear ones, and so does a view that agrees with none
+if others agree with each other: it is set aside. Two views with clear clusters that have nothing to
+do with each other are no evidence for either: their rows may be in different orders.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from operator import add
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview._utils.text import in_words, shorten
+from anchorview._utils.threads import parallel_map
+from anchorview._utils.typing import Array
+from anchorview.estimators.auto.bases import NORMALIZED, PLAIN
+from anchorview.estimators.auto.consensus import agreement_with
+from anchorview.estimators.auto.evidence import CLEAR_SEPARATION, MIN_SAMPLES, JudgedSamples
+from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
+from anchorview.estimators.auto.pool import CandidatePool
+from anchorview.views.container import MultiViewData
+from anchorview.views.row_source import RowSource
+
+ROWS = 400
+"""Maximum number of samples by which views are judged."""
+
+NUMBERS, LOG_RESOLUTIONS = (2, 3, 5, 8), (-2, -1, 0.5)
+"""Numbers of clusters of each view alone, and resolutions of the communities that are merged."""
+
+MIN_COMMON = 10
+"""Number of samples that a view needs to have to be divided."""
+
+# Of 169 views of 52 real data sets, these limits set one aside that has no clusters.
+NO_SEPARATION = 0.2
+"""Separation up to which a view has no clusters."""
+NO_AGREEMENT, FEW_SAMPLES = 0.05, 20
+"""Largest adjusted Rand index of views that have nothing to do with each other; if there are few
+samples, it is the second number divided by theirs."""
+AGREEMENT = 0.2
+"""Agreement of two views that is evidence against a third which agrees with neither."""
+
+
+@dataclass(frozen=True, eq=False)
+class ViewAlone:
+    """Communities of samples in one view."""
+
+    rows: Array
+    """Positions of the samples that have the view, in the sample of the fit."""
+    graphs: tuple[NeighborGraph, ...]
+    partitions: dict[tuple[int, int], Array]
+    """By graph and number of clusters."""
+    separation: float
+    """The largest one of the partitions; NaN if samples are too few."""
+
+    @classmethod
+    def of(cls, pool: CandidatePool, view: int) -> "ViewAlone":
+        """Communities of the samples of a pool that have a view."""
+        available = pool.data.available
+        has = np.arange(len(pool)) if available is None else np.flatnonzero(available[:, view])
+        views = {
+            scaling: MultiViewData([pool.coordinates[scaling].views[view][has]])
+            for scaling in (PLAIN, NORMALIZED)
+            if scaling in pool.coordinates and len(has) >= MIN_COMMON
+        }
+        graphs = tuple(NeighborGraph(data) for data in views.values())
+        known = PLAIN in views and len(has) >= MIN_SAMPLES
+        judged = JudgedSamples(views[PLAIN], pool.seed) if known else None
+        partitions, separations = {}, [0.0]
+        for g, graph in enumerate(graphs):
+            for power in LOG_RESOLUTIONS:
+                graph.communities(2.0**power)
+            for number in NUMBERS:
+                labels = graph.merged_communities(number)
+                if labels is not None:
+                    partitions[g, number] = labels
+                    if judged is not None:
+                        separations.append(judged.separation(labels, number).value)
+        separation = max(separations) if judged is not None else np.nan
+        return cls(pool.rows[has], graphs, partitions, separation)
+
+    def agreement(self, other: "ViewAlone") -> float:
+        """Largest agreement of partitions of two views; NaN if samples are too few."""
+        _, own, others = np.intersect1d(
+            self.rows, other.rows, assume_unique=True, return_indices=True
+        )
+        if len(own) < MIN_SAMPLES:
+            return np.nan
+        scores = [
+            float(agreement_with(labels[own], other.partitions[key][None, others], key[1])[0])
+            for key, labels in self.partitions.items()
+            if key in other.partitions
+        ]
+        return max(scores, default=np.nan)
+
+    def agreement_with(self, rows: Array, labels: Array, n_clusters: int) -> float:
+        """Largest agreement of as many communities with clusters of some samples."""
+        _, own, given = np.intersect1d(self.rows, rows, assume_unique=True, return_indices=True)
+        communities = [graph.merged_communities(n_clusters) for graph in self.graphs]
+        scores = [
+            adjusted_rand_score(known[own], labels[given])
+            for known in communities
+            if known is not None
+        ]
+        return max(scores, default=np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedViews:
+    """The views of a fit, judged by themselves."""
+
+    alone: list[ViewAlone]
+    table: pd.DataFrame
+    """By view: `separation`; `agreement_with_others`, the largest with another view that is used;
+    `used`; and `why` not, or why although it should not."""
+    apart: tuple[str, ...]
+    """Names of views with clear clusters that have nothing to do with each other."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is said of views that are set aside, or apart."""
+        why = self.table["why"]
+        reasons = [f"view {shorten(str(name))!r} {text}" for name, text in why.items() if text]
+        return [*apart_sentences(self.apart), *reasons]
+
+    @property
+    def used(self) -> list[int]:
+        """Positions of the views that are used."""
+        return [int(p) for p in np.flatnonzero(self.table["used"])]
+
+
+def judge_views(source: RowSource, pool: CandidatePool) -> JudgedViews:
+    """Judge the views of the samples of a pool, and set aside those that hurt."""
+    names = source.names
+    some = pool.at_random(ROWS)
+    found = parallel_map(partial(ViewAlone.of, some), range(len(names)))
+    alone = [own for _, own in found]
+    separation = np.array([own.separation for own in alone])
+    agreement = np.full((len(names), len(names)), np.nan)
+    for p, q in combinations(range(len(alone)), 2):
+        agreement[p, q] = agreement[q, p] = alone[p].agreement(alone[q])
+    limit = max(NO_AGREEMENT, FEW_SAMPLES / len(some))
+    used, why = list(range(len(names))), [""] * len(names)
+    for p in _views_that_hurt(separation, agreement, limit):
+        others = [q for q in used if q != p]
+        n_only = source.reduce(partial(_n_lacking, others), add, "views")
+        why[p] = _reason(float(separation[p]), n_only)
+        if not n_only:
+            used = others
+    clear = [p for p in used if separation[p] >= CLEAR_SEPARATION]
+    apart = {p for p in clear if _largest(agreement[p, used]) <= limit}
+    apart = apart if len(apart) > 1 else set()
+    table = pd.DataFrame(
+        {
+            "separation": separation,
+            "agreement_with_others": [
+                _largest(agreement[p, [q for q in used if q != p]]) for p in range(len(names))
+            ],
+            "used": [p in used for p in range(len(names))],
+            "why": why,
+        },
+        index=pd.Index(names, name="view"),
+    )
+    return JudgedViews(alone, table, tuple(names[p] for p in sorted(apart)))
+
+
+def _views_that_hurt(separation: Array, agreement: Array, limit: float) -> list[int]:
+    """Views to set aside, those with the least separation first."""
+    hurting = []
+    for p in np.argsort(separation, kind="stable"):
+        with_others, among_others = compared_agreement(agreement, int(p))
+        empty = with_others <= limit and separation[p] <= NO_SEPARATION
+        another = (np.delete(separation, p) >= CLEAR_SEPARATION).any()
+        if (empty and another) or contradicts(with_others, among_others, limit):
+            hurting.append(int(p))
+    return hurting
+
+
+def compared_agreement(agreement: Array, view: int) -> tuple[float, float]:
+    """Largest agreement of a view with another one, and between other views; may be NaN."""
+    others = np.delete(np.arange(len(agreement)), view)
+    return _largest(agreement[view, others]), _largest(agreement[np.ix_(others, others)])
+
+
+def contradicts(with_others: float, among_others: float, limit: float = NO_AGREEMENT) -> bool:
+    """Whether a view agrees with no other, while other views agree with each other."""
+    return with_others <= limit and among_others >= AGREEMENT
+
+
+def _largest(values: Array) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.max()) if len(known) else np.nan
+
+
+def _reason(separation: float, n_only: int) -> str:
+    what = (
+        "it has no clear clusters, and agrees with no other view"
+        if separation <= NO_SEPARATION
+        else "its clusters have nothing to do with those of the other views, which agree: its rows "
+        "may be in another order, or it is about something else"
+    )
+    if not n_only:
+        return f"was set aside: {what}"
+    samples = "1 sample has" if n_only == 1 else f"{n_only} samples have"
+    return f"disagrees, but is used because {samples} no other: {what}"
+
+
+def apart_sentences(names: Sequence[Any]) -> list[str]:
+    """Sentence on views with clear clusters that have nothing to do with each other; often none."""
+    if not names:
+        return []
+    return [
+        f"the views {in_words(names)} each have clear clusters, which agree by chance only: their "
+        "rows may be in different orders (give sample ids, by which they are matched), or the "
+        "views are about different things"
+    ]
+
+
+def _n_lacking(views: Sequence[int], part: MultiViewData) -> int:
+    """Number of samples that have none of some views."""
+    if part.available is None:
+        return 0
+    return int((~part.available[:, list(views)].any(axis=1)).sum())
