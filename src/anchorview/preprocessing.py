@@ -789,27 +789,21 @@ class _LevelEncoding:
     """A column per level, divided by the root of its share and centered."""
 
     def __init__(self, column: ColumnSums, min_frequency: float) -> None:
-        rare = {level for level, n in column.levels.items() if n < min_frequency * column.known}
         other = OTHER
         while other in column.levels:
             other += "_"
-        group = {
-            level: other if len(rare) > 1 and level in rare else level for level in column.levels
-        }
-        counts: Counter[Level] = Counter()
-        for level, n in column.levels.items():
-            counts[group[level]] += n
-        ordered = sorted(counts, key=str)
-        p = np.array([counts[level] for level in ordered]) / max(column.known, 1)
+        counts = pd.Series(column.levels, dtype=np.float64)
+        rare = counts < min_frequency * column.known
+        groups = counts.index.where(~rare, other) if rare.sum() > 1 else counts.index
+        shares = counts.groupby(groups).sum() / max(column.known, 1)
+        p = shares.to_numpy()
         rows = (np.eye(len(p)) - p) / np.sqrt(p)
-        position = {level: i for i, level in enumerate(ordered)}
-        self._rows = {level: rows[position[group[level]]] for level in column.levels}
+        self.suffixes = [f"={level}" for level in shares.index]
         if len(p) <= 2:
-            # Both columns are multiples of one, whose square is the sum of theirs.
-            factor = 1 / np.sqrt(p[:1])
-            self._rows = {level: row[1:] * factor for level, row in self._rows.items()}
-            ordered = ordered[1:]
-        self.suffixes = [f"={level}" for level in ordered]
+            # Both columns are multiples of one, which has the sum of their squares.
+            rows, self.suffixes = rows[:, 1:] / np.sqrt(p[:1]), self.suffixes[1:]
+        of_levels = rows[shares.index.get_indexer(groups)]
+        self._rows = dict(zip(counts.index, of_levels, strict=True))
 
     def __call__(self, values: Array, levels: "pd.Index[Any] | None") -> Array:
         if not self.suffixes:

@@ -64,11 +64,6 @@ def test_texts_of_numbers_are_numbers_and_other_texts_are_refused(model, form):
         model.predict({"t": FORMS[form](texts)})
 
 
-def test_dates_where_numbers_were_are_refused(model):
-    with pytest.raises(ValueError, match=r"'b'.*row 0 \(sample 's0'\).*numbers"):
-        model.predict({"t": mixed()[["a", "day", "c"]].rename(columns={"day": "b"})})
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_levels_are_compared_as_texts(of_tables, form, tmp_path):
     of_tables.save(tmp_path / "m")

@@ -57,13 +57,17 @@ CHANGES = {
 }
 
 
+WRITERS = {
+    "csv": lambda view, path: view.to_csv(path, index_label="id"),
+    "parquet": pd.DataFrame.to_parquet,
+    "xlsx": lambda view, path: view.to_excel(path, index_label="id"),
+}
+
+
 def in_files(read, suffix):
     def make(frame, folder):
         for name, view in {"t": frame, "o": OTHER}.items():
-            if suffix == "csv":
-                view.to_csv(folder / f"{name}.csv", index_label="id")
-            else:
-                view.to_parquet(folder / f"{name}.parquet")
+            WRITERS[suffix](view, folder / f"{name}.{suffix}")
         return read(folder)
 
     return make
@@ -77,6 +81,7 @@ FORMS = {
         "o": OTHER.to_numpy(),
     },
     "csv": in_files(read_views, "csv"),
+    "excel": in_files(read_views, "xlsx"),
     "parquet": in_files(read_views, "parquet"),
     "opened": in_files(open_views, "parquet"),
     "dask": lambda frame, _: {

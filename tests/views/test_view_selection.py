@@ -48,20 +48,6 @@ def test_unknown_choices_are_refused(text):
         MatrixChoice.parse(text, "rna")
 
 
-def test_views_of_one_object(mdata):
-    rna = mdata["rna"]
-    views = {"a": "obsm:X_pca", "b": "layer:twice", "c": "X:highly_variable"}
-    data = MultiViewData(parse(rna, views))
-    assert data.names == ("a", "b", "c")
-    assert data.feature_names[0][0] == "X_pca_0"
-    assert list(data.feature_names[2]) == list(rna.var_names[::2])
-    np.testing.assert_array_equal(data.views[0], rna.obsm["X_pca"])
-    np.testing.assert_array_equal(data.views[1].toarray(), 2 * rna.X.toarray())
-    np.testing.assert_array_equal(data.views[2].toarray(), rna.X.toarray()[:, ::2])
-    only = MultiViewData(parse(mdata, {"protein": "X"}, "inner"))
-    assert only.names == ("protein",) and len(only) == 200
-
-
 def test_all_forms_give_the_same_clusters(mdata, path, set_constants):
     set_constants(disk_source, PART=1000)
     both = {"rna": mdata["rna"], "protein": mdata["protein"]}

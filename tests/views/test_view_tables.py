@@ -63,13 +63,6 @@ def test_missing_values_mark_samples_without_the_view(table, values):
     np.testing.assert_array_equal(view, expected)
 
 
-@LIBRARIES
-@pytest.mark.parametrize("dtype", ["int64", "float32", "bool"])
-def test_types_are_kept(table, dtype):
-    values = np.array([0, 1, 1], dtype=dtype)
-    assert MultiViewData([table({"g": values, "h": values[::-1].copy()})]).views[0].dtype == dtype
-
-
 def arrow_in_pandas(columns):
     return pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype)
 

@@ -7,7 +7,7 @@ with the views afterwards depends on where their rows are.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Number
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -55,18 +55,9 @@ PlainSelection: TypeAlias = dict[str, str | tuple[str, ...]]
 """By name of a view, the matrix that it is, or the columns of a table that it has."""
 
 
-class DaskCollection(Protocol):
-    """A dask array or dask dataframe."""
-
-    def __dask_graph__(self) -> Any:
-        """Tasks of the collection."""
-
-
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
 Sparse: TypeAlias = "sparse.sparray | sparse.spmatrix"
-ViewLike: TypeAlias = (
-    "ArrayLike | pd.DataFrame | Sparse | StoredView | DaskCollection | AnnotatedData | None"
-)
+ViewLike: TypeAlias = "ArrayLike | pd.DataFrame | Sparse | StoredView | AnnotatedData | None"
 """One view: an array, DataFrame, pyarrow table, sparse matrix, view on disk, dask collection,
 AnnData object, or None if no sample has the view."""
 
@@ -83,7 +74,6 @@ class NamedViews:
     """Which samples have which views, as far as the form of the input says it."""
     sample_ids: "pd.Index[Any] | None" = None
     feature_names: tuple[FeatureNames | None, ...] = ()
-    """Names of the features of each view; None for a view without."""
     expects_shared_ids: bool = False
     """Whether to warn if views share few sample ids."""
 
@@ -427,16 +417,15 @@ def _selected_views(X: Any, choices: dict[str, MatrixChoice]) -> NamedViews:
         return _views_of_mudata(X, choices)
     given = _beside_anndata(X)
     named = isinstance(X, Mapping)
+    order = list(choices) if named else list(given)
     unknown = [name for name in choices if name not in given]
     if unknown:
         raise ValueError(f"views names {unknown[0]!r}, but the views are {list(given)}.")
-    if not named and len(choices) < len(given):
-        missing = next(name for name in given if name not in choices)
-        raise ValueError(
-            f"views does not say what {missing!r} is. Name all views of a list, or give a dict."
-        )
-    order = list(choices) if named else list(given)
     for name in order:
+        if name not in choices:
+            raise ValueError(
+                f"views does not say what {name!r} is. Name all views of a list, or give a dict."
+            )
         if not is_anndata(given[name]):
             raise TypeError(
                 f"views names {name!r}, which is a {type(given[name]).__name__} and not an AnnData "

@@ -27,7 +27,7 @@ class SampleDesign:
     """Batch and covariates of each sample."""
 
     batches: tuple[str, ...]
-    """Names of the batches; some may have no samples."""
+    """Some may have no samples."""
     codes: Array
     """Position in `batches` for each sample."""
     covariates: Array
@@ -48,8 +48,7 @@ class SampleDesign:
     @property
     def used_batches(self) -> tuple[str, ...]:
         """Names of the batches that have samples."""
-        used = np.bincount(self.codes, minlength=len(self.batches)) > 0
-        return tuple(name for name, some in zip(self.batches, used.tolist(), strict=True) if some)
+        return tuple(self.batches[i] for i in np.unique(self.codes))
 
 
 def stacked_design(parts: Sequence[SampleDesign | None]) -> SampleDesign | None:
