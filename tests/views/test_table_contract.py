@@ -109,10 +109,9 @@ def test_new_tables_give_equal_results_or_a_clear_error(form, kind, tmp_path):
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
             return None  # the library has no such table
 
-    X = made("none", "fit")
-    if X is None:
-        return
     try:
+        if (X := made("none", "fit")) is None:
+            return
         model = DALMC(K, random_state=0).fit(X)
     except (ValueError, TypeError) as error:
         require_clear(error)

@@ -82,13 +82,6 @@ def test_vectorizers_of_scikit_learn_take_the_only_column(step):
     np.testing.assert_array_equal(model.predict(views), model.labels_)
 
 
-def test_columns_of_names_are_no_texts():
-    frame, _, _ = planted()
-    names = pd.Series([f"n{i}" for i in range(N)], frame.index)
-    with pytest.raises(ValueError, match=r"'text'\).*90 different"):
-        DALMC(K).fit({"numbers": frame, "text": names})
-
-
 def test_markers_are_words():
     frame, texts, y = planted()
     views = {"numbers": frame, "text": texts}

@@ -76,14 +76,6 @@ def test_columns_of_text_are_categories_and_days_are_dates(table):
     np.testing.assert_array_equal(data.views[0].toarray()[:, 2], [18262, np.nan])
 
 
-@LIBRARIES
-def test_columns_that_are_no_features_are_mentioned(columns, table):
-    with pytest.warns(UserWarning, match=r"first column, 'id', .*to_pandas\(\)\.set_index"):
-        MultiViewData([table({"id": np.arange(60), **columns["a"]})])
-    with pytest.warns(UserWarning, match="'label' is named like class labels"):
-        MultiViewData([table({**columns["a"], "label": ["x", "y", "z"] * 20})])
-
-
 def test_repeated_names_and_lazy_frames_are_refused(columns):
     table = pa.Table.from_arrays([pa.array([1, 2]), pa.array([3, 4])], names=["g", "g"])
     with pytest.raises(ValueError, match=r"view 0 \('a'\): columns must have different names"):
