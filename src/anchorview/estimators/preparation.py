@@ -234,7 +234,7 @@ def learns(step: Any) -> bool:
 def prepare(source: RowSource, preparation: Preparation) -> RowSource:
     """Source of prepared samples."""
     features = preparation.widths, preparation.feature_names, preparation.dtype
-    return source.prepared(preparation).with_features(*features)
+    return source.prepared(preparation, features)
 
 
 def words_of_texts(model: Any, source: RowSource, names: tuple[str, ...]) -> Preparation | None:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -15,7 +15,14 @@ from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.views.container import MultiViewData, ViewScan, concatenate_samples
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.matrix_checks import availability
-from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction, RowSource
+from anchorview.views.row_source import (
+    Features,
+    Merge,
+    PartFunction,
+    Result,
+    RowFunction,
+    RowSource,
+)
 
 
 class PartSource(RowSource):
@@ -31,17 +38,15 @@ class PartSource(RowSource):
     _patterns: frozenset[tuple[int, ...]] = frozenset()
     """Patterns of available views, known after the first pass."""
 
-    def prepared(self, function: PartFunction[MultiViewData]) -> Self:
+    def prepared(
+        self, function: PartFunction[MultiViewData], features: Features | None = None
+    ) -> Self:
         """Source in which every part, as prepared so far, is replaced by a function of it."""
         source = copy(self)
         source._preparations = (*self._preparations, function)
-        return source
-
-    def with_features(self, widths: tuple[int, ...], names: tuple[Any, ...], dtype: Any) -> Self:
-        """Source whose prepared views have other features."""
-        source = copy(self)
-        source.n_features_per_view, source.feature_names, source.dtype = widths, names, dtype
-        source.shape = len(self), sum(widths)
+        if features is not None:
+            source.n_features_per_view, source.feature_names, source.dtype = features
+            source.shape = len(self), sum(source.n_features_per_view)
         return source
 
     @abstractmethod

@@ -48,6 +48,8 @@ Result = TypeVar("Result")
 PartFunction = Callable[["MultiViewData"], Result]
 RowFunction = Callable[["MultiViewData"], Array]
 Merge = Callable[[Result, Result], Result]
+Features = tuple[tuple[int, ...], tuple[FeatureNames | None, ...], "np.dtype[Any]"]
+"""Widths of views, names of their features, and the precision in which they are multiplied."""
 
 
 class Records(NamedTuple, Generic[Result]):
@@ -136,10 +138,6 @@ class RowSource(ABC):
             "use solver='compressed', give more samples than features, or do not pass out=."
         )
 
-    def with_features(self, widths: tuple[int, ...], names: tuple[Any, ...], dtype: Any) -> Self:
-        """Source whose prepared views have other features, which samples in memory know."""
-        return self
-
     def for_each_part(self: Any, function: PartFunction[None], stage: str) -> None:
         """Call a function with all parts, one after the other, in this process."""
         function(self)
@@ -181,8 +179,13 @@ class RowSource(ABC):
         rows = of_known_samples(records.function, None, records.dtype, self)
         return {name: np.ascontiguousarray(rows[name]) for name in fields}, records.summary(rows)
 
-    def prepared(self: Any, function: "PartFunction[MultiViewData]") -> "RowSource":
-        """Source of the same samples, in which every part is replaced by a function of it."""
+    def prepared(
+        self: Any, function: "PartFunction[MultiViewData]", features: Features | None = None
+    ) -> "RowSource":
+        """Source of the same samples, in which every part is replaced by a function of it.
+
+        `features` are those of the prepared views, if they are others.
+        """
         return function(self)
 
     def first_rows(self, count: int) -> "MultiViewData":
