@@ -50,8 +50,7 @@ def fitted(with_extra):
     return fit(with_extra[0])
 
 
-@pytest.mark.parametrize("extra", [noise, other_clusters])
-@pytest.mark.parametrize("n_views", [2, 3])
+@pytest.mark.parametrize(("extra", "n_views"), [(noise, 2), (other_clusters, 2), (noise, 3)])
 def test_a_planted_view_is_set_aside_as_if_it_were_not_there(extra, n_views):
     views, _ = planted(n_views)
     names = list(views)
