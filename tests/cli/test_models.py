@@ -153,6 +153,9 @@ def test_clusters_are_merged_and_named(four, tmp_path, out):
     assert "warning" in result.stderr and "'=B'" in result.stderr
     table = pd.read_csv(out)
     assert table["name"].tolist() == [after.cluster_names_[each] for each in table["cluster"]]
+    after.relabel({}, output="names").save(tmp_path / "by_name")
+    output_of("predict", tmp_path / "by_name", tmp_path / "data.npz", "--out", out)
+    pd.testing.assert_frame_equal(pd.read_csv(out), table)
 
 
 def test_names_of_clusters_that_split(saved_levels, tmp_path):

@@ -5,10 +5,12 @@ from copy import deepcopy
 
 import dask
 import numpy as np
+import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load
 from anchorview.estimators.relabeling import mapping_header
+from anchorview.plotting import ClusterSizesDisplay
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 from helpers.model_files import round_trip
@@ -67,6 +69,40 @@ def test_numbers_and_names_are_the_same_everywhere_after_a_merge(fitted):
     model.relabel({3: "history"})
     assert model.summary(views)["size"]["history"] == sizes[3]
     assert (model.summary(views)["nearest_cluster"] != model.cluster_names_).all()
+
+
+def test_names_take_the_place_of_numbers_if_relabel_is_told_so(fitted, tmp_path):
+    model, views = deepcopy(fitted[0]), fitted[1]
+    mapping = {0: "sport", 1: "sport", 3: "history"}
+    assert (model.relabel(mapping).predict(views) == model.labels_).all()
+    model.relabel({}, output="names")
+    names = np.array(model.cluster_names_, dtype=object)
+    expected = names[model.labels_]
+    for each in (model, round_trip(model, tmp_path)):
+        assert each.labels_.dtype == np.int32
+        assert each.predict(views).tolist() == expected.tolist()
+        assert each.labels_series.tolist() == expected.tolist()
+        certain = each.labels_without_doubt(0.5)
+        in_doubt = np.array([label == -1 for label in certain])
+        assert certain[~in_doubt].tolist() == expected[~in_doubt].tolist()
+        assert 0 < in_doubt.sum() < N
+        assert f"sport {(expected == 'sport').sum()}" in repr(each)
+        assert each.score(views, expected) == 1
+        assert 0 < each.score(views) <= 1
+    with dask.config.set(scheduler="threads"):
+        assert model.predict(in_dask(views, 50)).compute().tolist() == expected.tolist()
+    frames = {name: pd.DataFrame(view).add_prefix("f") for name, view in views.items()}
+    frames = {name: frame.rename("s{}".format) for name, frame in frames.items()}
+    assert model.predict(frames)["s3"] == expected[3]
+    if isinstance(model, AutoDALMC):
+        assert model.predict_with_confidence(views)[0].tolist() == expected.tolist()
+    display = ClusterSizesDisplay.from_estimator(model, views)
+    assert display.sizes["sport"] == (expected == "sport").sum()
+    assert (model.relabel({"history": "past"}).predict(views) == "past").any()
+    numbers = model.relabel({}, output="numbers").predict(views)
+    np.testing.assert_array_equal(numbers, model.labels_)
+    with pytest.raises(ValueError, match="output='text'"):
+        model.relabel({}, output="text")
 
 
 def test_levels_are_those_of_the_fit_after_a_merge(tmp_path):

@@ -262,6 +262,9 @@ def predict(
                 f"--doubtful and --level {level}: how certain samples are is known for the chosen "
                 "clusters only. Leave one out."
             )
+        if fitted.cluster_names_ is not None:
+            # The table of labels has numbers and names.
+            fitted.relabel({}, output="numbers")
         loaded = reading.load_for(fitted, data, batch)
         new = {"X": loaded.file, "batch": loaded.batch}
         confidence = None

@@ -76,9 +76,16 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
     @property
     def labels_series(self) -> "pd.Series[Any]":
-        """``labels_`` as a pandas Series indexed by sample id, or by position if there are none."""
+        """Cluster of each sample, indexed by sample id, or by position if there are none.
+
+        These are ``labels_``, or the names of clusters after ``relabel(..., output="names")``.
+        """
         check_is_fitted(self)
-        return pd.Series(self.labels_, index=self.sample_ids_, name="cluster")
+        return pd.Series(self._shown(self.labels_), index=self.sample_ids_, name="cluster")
+
+    def _shown(self, labels: Any) -> Any:
+        """Clusters as methods return them."""
+        return labels
 
     def fit_predict(self, X: ViewsLike, y: object = None, **kwargs: Any) -> Any:
         """Fit, and return the cluster of each sample.
@@ -496,7 +503,7 @@ class EmbeddingClusterer(
                 "predict(X, doubtful=-1)."
             )
         labels = self._certain_labels(threshold)
-        return by_sample_id(labels, self.sample_ids_, "cluster")
+        return by_sample_id(self._shown(labels), self.sample_ids_, "cluster")
 
     @abstractmethod
     def _certain_labels(self, threshold: float | None) -> Any:

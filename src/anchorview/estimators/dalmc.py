@@ -475,7 +475,7 @@ class DALMC(EmbeddingClusterer):
         function = partial(embedded_samples, self._embedder, labels_of)
         path = None if out is None else Path(out)
         labels = source.map_rows(function, None, np.int32, "labeling", path)
-        return by_sample_id(labels, source.sample_ids, "cluster")
+        return by_sample_id(self._shown(labels), source.sample_ids, "cluster")
 
     @property
     def projections_(self) -> list[Array]:

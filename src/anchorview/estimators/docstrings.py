@@ -86,7 +86,8 @@ labels : array (n,) of int32, or Series
     id, so that ``table["cluster"] = model.predict(views)`` is aligned by id. Its order is
     that of the ids: those of the first view, then those that each further view adds. A dask
     array if the views are, a memory map if `out` is given, both in this order, or by
-    ascending id for dask dataframes.""",
+    ascending id for dask dataframes. Names in place of numbers after
+    ``relabel(..., output="names")``.""",
     "new_samples": """\
 X : views of new samples, in any form that `fit` takes
     Views of a dict are matched by name, other forms by position. Samples may lack views,

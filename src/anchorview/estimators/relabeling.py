@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview._utils.text import listed, one_line, quoted, shorten
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import ClusterSpread
+
+OUTPUTS = ("numbers", "names")
+"""What methods may return of clusters."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,14 @@ class Relabeling:
     """New cluster of each cluster before."""
     names: tuple[str, ...]
     """Names of the new clusters; empty for those without a name, which go by their numbers."""
+    output: str = "numbers"
+    """What methods return: "numbers" or "names"."""
 
     def after(self, first: "Relabeling | None") -> "Relabeling":
         """Both relabelings as one, `first` before this one."""
         if first is None:
             return self
-        return Relabeling(self.clusters[first.clusters], self.names)
+        return Relabeling(self.clusters[first.clusters], self.names, self.output)
 
     def nearest(self, squares: Array) -> Array:
         """Squared distances to the new clusters: to the nearest of the clusters merged in each."""
@@ -156,7 +162,12 @@ class RelabelMixin:
     _spread: ClusterSpread
     _relabeling: Relabeling | None
 
-    def relabel(self, mapping: Mapping[Any, str | int] | PathLike) -> Self:
+    def relabel(
+        self,
+        mapping: Mapping[Any, str | int] | PathLike,
+        *,
+        output: Literal["numbers", "names"] | None = None,
+    ) -> Self:
         """Name clusters, and merge those that get the same name.
 
         `labels_`, `predict`, all tables and the next `relabel` have the numbers of the new
@@ -171,6 +182,14 @@ class RelabelMixin:
             name merges a cluster with the one that has the number. Clusters that are left out keep
             their name, if they have one. Or a JSON file with such a mapping, or the one downloaded
             from a report, which is refused if it is for another model.
+        output : {"numbers", "names"} or None, default=None
+            What `predict`, `predict_with_confidence`, `labels_series` and `labels_without_doubt`
+            return from now on, also of the saved model: numbers of clusters, or their names in
+            arrays of type object, in which a negative number still stands for no cluster.
+            `labels_`, files and levels have numbers; summaries, displays, reports and AnnData
+            always have names. If None, as before, which is numbers at first.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
@@ -189,14 +208,28 @@ class RelabelMixin:
         ('cancer', 'healthy', 'control')
         >>> bool((model.predict(views) == model.labels_).all())
         True
+        >>> sorted(set(model.relabel({}, output="names").predict(views)))
+        ['cancer', 'control', 'healthy']
         """
         check_is_fitted(self, "labels_")
         relabeling = self._relabeling
         names = ("",) * self.n_clusters_ if relabeling is None else relabeling.names
+        if output not in (None, *OUTPUTS):
+            raise ValueError(f"output={output!r} should be 'numbers', 'names' or None.")
+        before = "numbers" if relabeling is None else relabeling.output
         new = relabeling_from(new_names(mapping, self), names)
+        new = replace(new, output=output or before)
         self._relabeling = new.after(relabeling)
         self._relabel_samples(new)
         return self
+
+    def _shown(self, labels: Any) -> Any:
+        """Clusters as methods return them; files keep the numbers."""
+        names, relabeling = self.cluster_names_, self._relabeling
+        if names is None or isinstance(labels, np.memmap):
+            return labels
+        by_name = relabeling is not None and relabeling.output == "names"
+        return by_block(partial(_named, names), labels, dtype=object) if by_name else labels
 
     def _relabel_samples(self, new: Relabeling) -> None:
         # Label -1 stays what it is: the last entry.
@@ -227,8 +260,15 @@ class RelabelMixin:
         return self._cluster_spread.membership_scale(self.n_clusters_fit_)
 
 
-def by_block(function: Callable[..., Array], *labels: Any) -> Any:
-    """Labels, int32, that a function computes of labels; of dask arrays, a dask array."""
+def _named(names: tuple[str, ...], labels: Array) -> Array:
+    """Names of clusters; negative numbers stay."""
+    named = np.array(names, dtype=object)[labels]
+    named[labels < 0] = labels[labels < 0]
+    return named
+
+
+def by_block(function: Callable[..., Array], *labels: Any, dtype: Any = np.int32) -> Any:
+    """Labels that a function computes of labels; of dask arrays, a dask array."""
     if hasattr(labels[0], "map_blocks"):
-        return labels[0].map_blocks(function, *labels[1:], dtype=np.int32)
+        return labels[0].map_blocks(function, *labels[1:], dtype=dtype)
     return function(*labels)

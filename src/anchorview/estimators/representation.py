@@ -33,10 +33,13 @@ def _clusters_line(model: Any) -> str:
     # Labels on the workers of a cluster are not fetched for this.
     if not isinstance(labels, np.ndarray) or not len(labels):
         return "Results are in files or on workers"
-    sizes = np.sort(np.bincount(labels[labels >= 0]))[::-1]
-    sizes = sizes[sizes > 0]
-    listed = ", ".join(map(str, sizes[:LISTED_SIZES])) + ", ..." * (len(sizes) > LISTED_SIZES)
-    clusters = "1 cluster" if len(sizes) == 1 else f"{len(sizes)} clusters"
+    sizes = np.bincount(labels[labels >= 0])
+    names = getattr(model, "cluster_names_", None)
+    named = [""] * len(sizes) if names is None else [f"{shorten(name)} " for name in names]
+    order = [c for c in np.argsort(-sizes, kind="stable") if sizes[c]]
+    listed = ", ".join(f"{named[c]}{sizes[c]}" for c in order[:LISTED_SIZES])
+    listed += ", ..." * (len(order) > LISTED_SIZES)
+    clusters = "1 cluster" if len(order) == 1 else f"{len(order)} clusters"
     parts = [f"{len(labels)} samples in {clusters} of {listed}"]
     if getattr(model, "structure_", None) is not None:
         parts.append(f"structure {model.structure_:.2f}" if model.structure_ else NO_EVIDENCE)

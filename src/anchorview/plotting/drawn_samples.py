@@ -78,6 +78,9 @@ class DrawnSamples:
         if self._are_fitted:
             self.model = model = of_known_samples_only(model)
         labels = np.asarray(model.labels_ if self._are_fitted else model.predict(X))
+        names = getattr(model, "cluster_names_", None)
+        if names is not None and labels.dtype == object:
+            labels = pd.Index(names).get_indexer(labels)
         if not self._are_fitted and (labels < 0).any() and self.data is not None:
             # Samples without any value are not drawn.
             labels = labels if len(self.data) == len(labels) else labels[labels >= 0]

@@ -387,6 +387,7 @@ class AutoDALMC(EmbeddingClusterer):
         elif doubtful is not None:
             function = partial(_certain_of_part, labeler, self.confidence_threshold_, doubtful)
         rows = source.map_rows(function, None, np.int32, "labeling", path)
+        rows = self._shown(rows) if level is None else rows
         return by_sample_id(rows, source.sample_ids, "cluster")
 
     def labels_at(self, n_clusters: int) -> Any:
@@ -434,7 +435,7 @@ class AutoDALMC(EmbeddingClusterer):
         source = self._open_new(X, None, batch, covariates, unknown_batch)
         results, _ = self._labeled(source, self._labeler, ("labels", "confidence"), None)
         return (
-            by_sample_id(results["labels"], source.sample_ids, "cluster"),
+            by_sample_id(self._shown(results["labels"]), source.sample_ids, "cluster"),
             by_sample_id(results["confidence"], source.sample_ids, "confidence"),
         )
 
