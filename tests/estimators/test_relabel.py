@@ -10,6 +10,7 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC, load
 from anchorview.estimators.relabeling import mapping_header
+from anchorview.inspection import doubtful
 from anchorview.plotting import ClusterSizesDisplay
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
@@ -76,13 +77,14 @@ def test_names_take_the_place_of_numbers_if_relabel_is_told_so(fitted, tmp_path)
     mapping = {0: "sport", 1: "sport", 3: "history"}
     assert (model.relabel(mapping).predict(views) == model.labels_).all()
     model.relabel({}, output="names")
+    limit = doubtful(model, n_samples=N)["confidence"].median()
     names = np.array(model.cluster_names_, dtype=object)
     expected = names[model.labels_]
     for each in (model, round_trip(model, tmp_path)):
         assert each.labels_.dtype == np.int32
         assert each.predict(views).tolist() == expected.tolist()
         assert each.labels_series.tolist() == expected.tolist()
-        certain = each.labels_without_doubt(0.5)
+        certain = each.labels_without_doubt(limit)
         in_doubt = np.array([label == -1 for label in certain])
         assert certain[~in_doubt].tolist() == expected[~in_doubt].tolist()
         assert 0 < in_doubt.sum() < N
