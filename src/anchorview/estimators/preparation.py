@@ -63,12 +63,10 @@ FIT_ROWS = 100
 
 def step_name(step: Any) -> str:
     """Name of a fitted step, or of its class if it has none."""
-    names = [
-        name
-        for name, known in STEPS.items()
-        if type(known) is type(step) and known.get_params() == step.get_params()
-    ]
-    return names[0] if names else type(step).__name__
+    for name, known in STEPS.items():
+        if type(known) is type(step) and known.get_params() == step.get_params():
+            return name
+    return type(step).__name__
 
 
 def _transformer(step: Step, parameter: str) -> Any:
@@ -79,14 +77,15 @@ def _transformer(step: Step, parameter: str) -> Any:
                 f"{parameter} is {step!r}, but must be {allowed}, a transformer or None."
             )
         step = STEPS[step]
+    if step is None:
+        return None
     methods = ("fit", "transform", "get_params")
-    lacking = [name for name in methods if not hasattr(step, name)]
-    if step is not None and (lacking or isinstance(step, type)):
-        problem = "a class: pass an instance" if not lacking else f"it has no {lacking[0]}"
+    if isinstance(step, type) or not all(hasattr(step, name) for name in methods):
         raise TypeError(
-            f"{parameter} is of type {type(step).__name__}, which is no transformer: {problem}."
+            f"{parameter} is of type {type(step).__name__}, which is no transformer. Pass an "
+            f"instance of a class with {', '.join(methods)}."
         )
-    return None if step is None else clone(step)
+    return clone(step)
 
 
 def steps_by_view(preprocess: Preprocess, source: RowSource) -> list[Any]:
@@ -251,11 +250,11 @@ def words_of_texts(model: Any, source: RowSource, names: tuple[str, ...]) -> Pre
     )
     if not any(steps):
         return None
-    widths, features = list(source.n_features_per_view), list(source.feature_names)
+    features = list(source.feature_names)
+    widths = list(source.n_features_per_view)
     for p, step in enumerate(steps):
         if step is not None:
-            features[p] = step.words_
-            widths[p] = len(step.words_)
+            features[p], widths[p] = step.words_, len(step.words_)
     return Preparation(steps, tuple(widths), tuple(features), source.dtype)
 
 
@@ -298,29 +297,25 @@ def _fitted_in_parts(source: RowSource, steps: list[Any], first: MultiViewData |
                 "the views are read in parts. Use a transformer with partial_fit, transform the "
                 "view beforehand, or read it into memory."
             )
-    if merged:
-        parts = source.reduce_as_is(
-            partial(_fitted_part, {p: steps[p] for p in merged}), _merge_steps, "preprocessing"
-        )
-        for p in merged:
-            if p not in parts:
-                raise ValueError(source.problem("missing", p))
-            fitted[p] = parts[p]
-    if others:
-        seen = set()
+    found: dict[int, Any] = {}
 
-        def add(part: MultiViewData) -> None:
-            for p in others:
-                rows = available_rows(part, p)
-                if len(rows):
-                    seen.add(p)
-                    with errors_of(part.describe_view(p)):
-                        fitted[p].partial_fit(_input(part, p, fitted[p], rows))
-
-        source.for_each_part(add, "preprocessing")
+    def add(part: MultiViewData) -> None:
         for p in others:
-            if p not in seen:
-                raise ValueError(source.problem("missing", p))
+            rows = available_rows(part, p)
+            if len(rows):
+                found[p] = fitted[p]
+                with errors_of(part.describe_view(p)):
+                    fitted[p].partial_fit(_input(part, p, fitted[p], rows))
+
+    if merged:
+        fit_part = partial(_fitted_part, {p: steps[p] for p in merged})
+        found = source.reduce_as_is(fit_part, _merge_steps, "preprocessing")
+    if others:
+        source.for_each_part(add, "preprocessing")
+    for p in sorted((*merged, *others)):
+        if p not in found:
+            raise ValueError(source.problem("missing", p))
+        fitted[p] = found[p]
     return fitted
 
 
