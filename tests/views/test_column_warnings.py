@@ -57,9 +57,8 @@ def test_large_random_integers_are_ids_if_they_are_named_so(name):
 
 def test_integers_and_coordinates_are_not_taken_for_ids_or_labels():
     rng = np.random.default_rng(0)
-    no_warning(frames(counts=rng.poisson(3, N)))
-    no_warning(frames(flag=rng.integers(2, size=N).astype(bool)))
-    no_warning(frames(sorted_values=np.sort(rng.standard_normal(N))))
+    for values in (rng.poisson(3, N), rng.random(N) < 0.5, np.sort(rng.standard_normal(N))):
+        no_warning(frames(values=values))
     no_warning(frames(f=rng.standard_normal(N), row=np.arange(N)))
     no_warning({name: view[:9] for name, view in frames(row=np.arange(N)).items()})
     no_warning(pd.DataFrame(rng.integers(256, size=(N, 20)), dtype=np.uint8))
