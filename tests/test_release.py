@@ -72,6 +72,13 @@ cells = anndata.AnnData(views["pixels"], obsm={"X_fourier": views["fourier"]})
 scverse.tl.dalmc(cells, 10, views={"pixels": "X", "fourier": "obsm:X_fourier"})
 scverse.pl.sizes(cells, "dalmc")
 """,
+    "remote": """
+from anchorview import open_views
+try:
+    open_views("s3://user:password@bucket/folder")
+except ValueError as error:
+    assert "password" not in str(error)
+""",
     "skops": """
 from sklearn.preprocessing import QuantileTransformer
 DALMC(10, preprocess=QuantileTransformer(n_quantiles=10)).fit(views).save("model.anchorview")

@@ -414,6 +414,7 @@ def _may_be_a_model(path: Path) -> bool:
     """Whether a file is not one of data, and has the suffix or the format of a saved model."""
     from anchorview.datasets.reading import find_format
 
+    path = Path(path)
     if not path.is_file() or find_format(path) is not None:
         return False
     return path.suffix.lower() == ".anchorview" or is_zipfile(path)

@@ -186,7 +186,7 @@ class ReadingOptions(TableOptions):
         """Load data for a fitted model, with the matrices on which it was fitted."""
         from anchorview.views.stored_anndata import modality_names
 
-        fitted, suffix = model.view_selection_, path.suffix.lower()
+        fitted, suffix = model.view_selection_, Path(path).suffix.lower()
         if self.views or fitted is None or suffix not in (".h5ad", ".h5mu"):
             return self.load(path, batch)
         known = fitted if suffix == ".h5ad" else modality_names(path)

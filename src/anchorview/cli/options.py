@@ -11,7 +11,7 @@ from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -142,11 +142,18 @@ def parse_pairs(
     return pairs or None
 
 
+def _path_or_address(text: str) -> Path:
+    """Path, or address such as ``s3://bucket/folder``, as text: a path has no double slash."""
+    return cast(Path, text) if "://" in text else Path(text)
+
+
 Data = Annotated[
     Path,
     typer.Argument(
+        parser=_path_or_address,
+        metavar="DATA",
         help="Multi-view data: a .npz, .mat, .h5, .h5mu or .h5ad file, a Zarr store, or a folder "
-        "of .npy, .csv or .parquet files."
+        "of .npy, .csv or .parquet files; Parquet and Zarr also as s3://bucket/folder.",
     ),
 ]
 NewFolder = Annotated[Path, typer.Argument(help="Folder to create.")]
@@ -155,7 +162,12 @@ Mapping = Annotated[
     Path, typer.Argument(help="JSON file of new names by cluster, as the report writes it.")
 ]
 ModelOrData = Annotated[
-    Path, typer.Argument(metavar="MODEL|DATA", help="Saved model, or data in any format.")
+    Path,
+    typer.Argument(
+        parser=_path_or_address,
+        metavar="MODEL|DATA",
+        help="Saved model, or data in any format.",
+    ),
 ]
 
 REPORT = option("HTML report on the fit.", "--report")

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import free_memory
+from anchorview._utils.stores import STORE_ADVICE, in_store
 from anchorview._utils.text import bytes_compared, listed, one_line, quoted
 from anchorview._utils.typing import Matrix
 from anchorview.views.anndata_matrices import ViewSelection
@@ -65,9 +66,10 @@ def data_file_errors(path: Path) -> Iterator[None]:
     # Parsers raise nearly any type of exception on a damaged file.
     except Exception as error:
         kind = path.suffix.lower() or "a folder of views"
+        advice = "The file is truncated, damaged or of another format: download or export it again."
         raise DataFileError(
-            f"{path}: cannot be read as {kind} ({type(error).__name__}: {one_line(error)}). The "
-            "file is truncated, damaged or of another format: download or export it again."
+            f"{path}: cannot be read as {kind} ({type(error).__name__}: {one_line(error)}). "
+            f"{STORE_ADVICE if in_store(path) else advice}"
         ) from error
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.stores import data_path, in_store, is_folder
 from anchorview.datasets.file_contents import (
     ReadOptions,
     data_file_errors,
@@ -178,7 +179,7 @@ def read_or_open(
 
     Formats that cannot stay on disk are read, and so are tables with class labels in a column.
     """
-    path = Path(path)
+    path = data_path(path)
     with data_file_errors(path):
         entry = existing_format(path, options)
         file = None
@@ -221,6 +222,10 @@ def open_views(
 
     Samples are rows; only in ``.mat`` may they be columns. Class labels and availability have the
     names that :func:`read_views` knows, and follow its rules.
+
+    Parquet and Zarr can also be in a store that fsspec knows (``s3://``, ``gs://``, ``https://``,
+    ``memory://``), with the extra ``remote``. Credentials come from the environment or a ``UPath``;
+    an address that has them is refused.
 
     Parameters
     ----------
@@ -266,7 +271,7 @@ def open_views(
     >>> data.target
     array([0, 0, 1, 1])
     """
-    path = Path(path).absolute()
+    path = data_path(path).absolute()
     with data_file_errors(path):
         options = ReadOptions(
             labels, id_column, header, csv, views, tuple(categorical), tuple(drop)
@@ -298,15 +303,17 @@ class Format:
     """Whether views are tables with different samples, which are matched by their ids."""
     requires: Callable[[Path], bool] = lambda path: True
     """Condition on the contents, in addition to the suffix."""
+    in_stores: bool = False
+    """Whether it can be read from an object store or a web server."""
     selects: bool = False
     """Whether it has several matrices per view, of which ``ReadOptions.views`` selects one."""
 
     def matches(self, path: Path) -> bool:
         """Whether a path has this format."""
-        if path.is_dir() == (self.kind == "file"):
+        if is_folder(path) == (self.kind == "file"):
             return False
         if self.kind == "folder":
-            names = (name.lower() for name in os.listdir(path) if not name.startswith("."))
+            names = (f.name.lower() for f in path.iterdir() if not f.name.startswith("."))
             return any(name.endswith(self.suffixes) for name in names)
         if self.kind == "store" and any((path / name).exists() for name in ZARR_METADATA):
             return True
@@ -324,13 +331,21 @@ FORMATS = (
     Format(".h5 or .hdf5 file", (".h5", ".hdf5"), open=open_hdf5),
     Format(".h5mu file", (".h5mu",), open=open_annotated, selects=True),
     Format(".h5ad file", (".h5ad",), open=open_annotated, selects=True),
-    Format("Zarr store", (".zarr",), open=open_zarr, kind="store"),
+    Format("Zarr store", (".zarr",), open=open_zarr, kind="store", in_stores=True),
     Format("folder of .npy files", (".npy",), open=open_npy_folder, kind="folder"),
-    Format(".parquet file", (".parquet",), read_tables, open_parquet, by_id=True),
+    Format(".parquet file", (".parquet",), read_tables, open_parquet, by_id=True, in_stores=True),
     Format(f"{TABLE} file", TABLE_SUFFIXES, read_tables, by_id=True),
     Format(f"folder of {TABLE} files", NOT_PARQUET, read_tables, kind="folder", by_id=True),
     # Tables that are all in Parquet can stay on disk.
-    Format("folder of .parquet files", (".parquet",), read_tables, open_parquet, "folder", True),
+    Format(
+        "folder of .parquet files",
+        (".parquet",),
+        read_tables,
+        open_parquet,
+        "folder",
+        by_id=True,
+        in_stores=True,
+    ),
 )
 
 
@@ -341,20 +356,27 @@ def find_format(path: Path) -> Format | None:
 
 def stays_on_disk(path: str | os.PathLike[str]) -> bool:
     """Whether a path has a format that :func:`open_views` opens; its contents are not checked."""
-    with data_file_errors(Path(path)):
-        entry = find_format(Path(path))
+    path = data_path(path)
+    with data_file_errors(path):
+        entry = find_format(path)
     return entry is not None and entry.open is not None
 
 
 def existing_format(path: Path, options: ReadOptions) -> Format:
     """Return the format of a path; raise if it has no known format, or not these options."""
-    if not path.is_dir():
+    if not is_folder(path):
         require_regular_file(path)
     entry = find_format(path)
     if entry is None:
         raise DataFileError(
             f"no views that can be read. Save them as a {', '.join(f.name for f in FORMATS)}; a "
             "folder has one file per view."
+        )
+    if in_store(path) and not entry.in_stores:
+        names = ", ".join(f"a {other.name}" for other in FORMATS if other.in_stores)
+        raise DataFileError(
+            f"a {entry.name} cannot be read from a store, but these can: {names}. Copy it to a "
+            "folder on this machine, or convert it."
         )
     known = {"labels", "views"} if entry.selects else {"labels"}
     for option in () if entry.by_id else fields(options):

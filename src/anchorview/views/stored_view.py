@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.stores import STORE_ADVICE, data_path, in_store
 from anchorview._utils.text import one_line
 from anchorview._utils.threads import ThreadBuffer
 from anchorview._utils.typing import Array, FeatureNames
@@ -37,7 +38,9 @@ class FileVersion(NamedTuple):
         """Return the version of a file; None for a folder, or if there is no such file."""
         try:
             status = path.stat()
-        except OSError:
+        except OSError as error:
+            if in_store(path) and not isinstance(error, FileNotFoundError):
+                raise
             return None
         if not S_ISREG(status.st_mode):
             return None
@@ -46,7 +49,7 @@ class FileVersion(NamedTuple):
 
 def require_unchanged(path: Path, version: FileVersion | None, what: str = "it") -> None:
     """Raise if a file no longer has the version that it had when it was opened."""
-    if version is None or not path.exists():
+    if version is None or not (in_store(path) or path.exists()):
         return
     now = FileVersion.of(path)
     # Another machine may have a copy, of the same size.
@@ -97,7 +100,7 @@ class StoredView(ABC):
     ndim: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", Path(self.path).absolute())
+        object.__setattr__(self, "path", data_path(self.path).absolute())
         object.__setattr__(self, "version", FileVersion.of(self.path))
 
     @property
@@ -195,7 +198,9 @@ class StoredView(ABC):
 
     def _unreadable(self, start: int, stop: int, reason: str) -> DataFileError:
         why = f" ({reason}). The file is truncated or damaged: copy or export it again."
-        if not self.path.exists():
+        if in_store(self.path):
+            why = f" ({reason}). {STORE_ADVICE}"
+        elif not self.path.exists():
             why = ": there is no such file any more. Put it back."
         return DataFileError(f"{self.path}: rows {start} to {stop - 1} cannot be read{why}")
 

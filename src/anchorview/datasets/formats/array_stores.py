@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError, optional_import
+from anchorview._utils.stores import in_store
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.datasets.file_contents import (
     ReadOptions,
@@ -65,6 +66,15 @@ def _zarr() -> Any:
     return optional_import("zarr", "Zarr stores", "zarr")
 
 
+def _store(path: Path) -> Any:
+    """Store of Zarr in a folder, or in an object store with its options."""
+    if not in_store(path):
+        return str(path)
+    place: Any = path
+    options = dict(place.storage_options)
+    return _zarr().storage.FsspecStore.from_url(str(path), storage_options=options, read_only=True)
+
+
 @dataclass(frozen=True, eq=False)
 class ZarrView(StoredView):
     """An array in a Zarr store in a folder."""
@@ -72,7 +82,7 @@ class ZarrView(StoredView):
     key: str
 
     def _read(self, start: int, stop: int) -> Array:
-        node = _zarr().open_array(str(self.path), path=self.key, mode="r")
+        node = _zarr().open_array(_store(self.path), path=self.key, mode="r")
         if node.shape != self.shape:
             raise ValueError(f"the array {self.key!r} now has the shape {node.shape}")
         return np.asarray(node[start:stop])
@@ -84,7 +94,7 @@ def open_zarr(path: Path, options: ReadOptions) -> ViewFile:
     with warnings.catch_warnings():
         # Other files in the folder are not our concern.
         warnings.filterwarnings("ignore", message=".*not recognized as a component")
-        members = zarr.open_group(str(path), mode="r").members(max_depth=None)
+        members = zarr.open_group(_store(path), mode="r").members(max_depth=None)
     arrays: Variables = {}
     for name, node in members:
         if isinstance(node, zarr.Array):

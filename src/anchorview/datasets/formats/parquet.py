@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import DataFileError, optional_import
+from anchorview._utils.stores import in_store, open_store_file
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_free_memory
 from anchorview.datasets.formats.table import Table, require_content, rows_in_block, table_view
 from anchorview.views.stored_view import StoredView
@@ -18,9 +19,6 @@ from anchorview.views.table_columns import TableView, column_names
 
 EXAMINED_ROWS = 1000
 """Rows from which the types of columns follow that the schema does not tell."""
-
-SLICE_BUFFER = 2**16
-"""Bytes of a column that are read at a time, if a row group is too large to be read whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +49,14 @@ class ParquetView(StoredView):
         starts = self.group_starts
         groups = [g for g in range(len(starts) - 1) if starts[g] < stop and starts[g + 1] > start]
         first, last = starts[groups[0]], starts[groups[-1] + 1]
-        if last - first > 2 * (stop - start) and len(columns) > 1:
-            return _slice(self.path, groups, columns, start - first, stop - first)
-        table = _open(self.path).read_row_groups(groups, columns=columns)
-        return table.slice(start - first, stop - start)
+        # Of a row group that is too large to be read whole, a few columns are read at a time.
+        share = max(1, len(columns) * (stop - start) // (last - first))
+        file, found = _open(self.path), []
+        for some in (columns[j : j + share] for j in range(0, len(columns), share)):
+            table = file.read_row_groups(groups, columns=some).slice(start - first, stop - start)
+            # A slice alone would keep the whole row group.
+            found += (table if share == len(columns) else table.take(np.arange(len(table)))).columns
+        return optional_import("pyarrow", "Parquet files", "parquet").table(found, columns)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         if self.id_source is None:
@@ -73,20 +75,6 @@ class ParquetView(StoredView):
         return ids.astype(np.int64) if integers else pd.Index([str(sample) for sample in ids])
 
 
-def _slice(path: Path, groups: list[int], columns: list[str], start: int, stop: int) -> Any:
-    """Rows of row groups that are too large to be read whole; what precedes them is skipped."""
-    pa = optional_import("pyarrow", "Parquet files", "parquet")
-    found, position = [], 0
-    file = _open(path, buffer_size=SLICE_BUFFER)
-    for batch in file.iter_batches(stop - start, row_groups=groups, columns=columns):
-        begin, end = max(start - position, 0), min(stop - position, len(batch))
-        found += [batch.slice(begin, end - begin)] * (begin < end)
-        position += len(batch)
-        if position >= stop:
-            break
-    return pa.Table.from_batches(found)
-
-
 def _frame(table: Any) -> pd.DataFrame:
     """Table in pandas, in which a column of texts is one even if all of them are missing."""
     pa = optional_import("pyarrow", "Parquet files", "parquet")
@@ -97,10 +85,14 @@ def _frame(table: Any) -> pd.DataFrame:
     return frame
 
 
-def _open(path: Path, buffer_size: int = 0) -> Any:
+def _open(path: Path) -> Any:
     parquet = optional_import("pyarrow.parquet", "Parquet files", "parquet")
+    remote = in_store(path)
     return parquet.ParquetFile(
-        path, pre_buffer=False, page_checksum_verification=True, buffer_size=buffer_size
+        open_store_file(path) if remote else path,
+        # Columns that are next to each other are requested together.
+        pre_buffer=remote,
+        page_checksum_verification=True,
     )
 
 
