@@ -140,6 +140,12 @@ def docs() -> None:
     print(f"Open {SITE / 'index.html'}")
 
 
+def release_check() -> None:
+    """Build the distributions and check what a release needs."""
+    set_up("dev")
+    run("python", "packaging/check_release.py")
+
+
 JOBS = {
     "demo": demo,
     "test": test,
@@ -148,6 +154,7 @@ JOBS = {
     "test-lowest": test_lowest,
     "test-prereleases": test_prereleases,
     "docs": docs,
+    "release-check": release_check,
 }
 
 if __name__ == "__main__":
