@@ -79,6 +79,7 @@ def test_a_view_of_tiny_importance_is_as_if_left_out(model, views):
     assert weights["noise"] < 1e-5
 
 
+@pytest.mark.filterwarnings("ignore:The views a and b:UserWarning")
 @pytest.mark.parametrize("model", ESTIMATORS)
 def test_the_important_view_decides(model):
     first, y = make_multiview(200, n_clusters=3, separation=4, random_state=0)

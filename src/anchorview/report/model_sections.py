@@ -69,17 +69,16 @@ def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
 
 
 def _level_table(levels: pd.DataFrame) -> Table:
-    columns = ["support", "agreement", "chance", "prominence", "chosen"]
+    columns = ["support", "agreement", "chance", "chosen"]
     frame = levels[columns].rename_axis("clusters").reset_index()
-    frame.columns = ["Clusters", "Support", "Agreement", "By chance", "Prominence", "Chosen"]
+    frame.columns = ["Clusters", "Support", "Agreement", "By chance", "Chosen"]
     highlight = pd.DataFrame("", index=frame.index, columns=frame.columns)
     highlight.loc[frame["Chosen"]] = "best"
     return Table(
         frame,
-        "Levels: numbers of clusters with more support than those near them. Support is the "
-        "agreement beyond chance, from 0 to 1; prominence is how far it rises above the numbers "
-        "between this level and a better one. model.labels_at(n_clusters) has the clusters of each "
-        "level.",
+        "Levels: the chosen number of clusters, and the best ones with at most half and at least "
+        "twice as many. Support is the agreement beyond chance, from 0 to 1. "
+        "model.labels_at(n_clusters) has the clusters of each level.",
         highlight,
     )
 

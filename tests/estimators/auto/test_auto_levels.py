@@ -10,7 +10,6 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import AutoDALMC, load, make_multiview
 from anchorview.estimators.auto.levels import (
     BRANCH,
-    MAX_LEVELS,
     LevelLabels,
     chosen_number,
     edge_sentences,
@@ -89,19 +88,6 @@ class TestLevels:
         assert best["evidence"] == best["support"] == pytest.approx(0.8 / 0.9)
         # Levels without evidence are not offered.
         assert find_levels(table_of([0.0, 0.2, 0.0, 0.0, 0.0]), 3).index.tolist() == [3]
-
-    def test_the_most_prominent_are_kept_and_the_chosen_number_in_any_case(self):
-        heights = [0.1, 0.9, 0.1, 0.5, 0.1, 0.6, 0.1, 0.7, 0.1, 0.4, 0.1, 0.8, 0.1, 0.3]
-        levels = find_levels(table_of(heights), 3)
-        assert levels.index.tolist() == [3, 9, 13]
-        assert len(levels) == MAX_LEVELS
-
-    @pytest.mark.parametrize(("chosen", "expected"), [(3, [3, 9, 21]), (23, [3, 9, 23])])
-    def test_nearly_equal_levels_are_one(self, chosen, expected):
-        heights = np.full(25, 0.1)
-        for number, height in {3: 0.9, 9: 0.5, 21: 0.7, 23: 0.6}.items():
-            heights[number - 2] = height
-        assert find_levels(table_of(heights), chosen).index.tolist() == expected
 
     def test_a_number_at_the_edge_of_those_given_is_said_to_be_one(self):
         views, _ = make_multiview(200, n_clusters=6, separation=8, random_state=0)

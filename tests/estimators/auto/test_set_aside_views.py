@@ -15,6 +15,7 @@ from helpers.auto_models import candidate_labels, used_views
 from helpers.command_line import output_of
 from helpers.dask_problems import in_dask, stored
 from helpers.model_files import round_trip
+from helpers.tables import customer_views
 
 N, K = 240, 4
 SAID = "iew 'extra' was set aside: "
@@ -101,6 +102,14 @@ def test_one_view_of_five_has_the_clusters():
     assert clustering_accuracy(y, model.labels_) == 1
     separation = model.views_["separation"]
     assert separation["view_0"] > 0.65 > 0.2 > separation[list("abcd")].max()
+
+
+def test_a_faint_view_of_the_same_clusters_is_used():
+    views, y = customer_views()
+    model = fit(views, n_clusters=3)
+    assert used_views(model) == tuple(views)
+    assert model.views_["separation"]["text"] < 0.2 < 0.65 < model.views_["separation"]["customers"]
+    assert clustering_accuracy(y, model.labels_) > 0.8
 
 
 def test_a_single_view_is_used():

@@ -130,13 +130,11 @@ class AutoDALMC(EmbeddingClusterer):
     chance_curve_ : pandas.Series or None
         The same on data without clusters, interpolated between some of the numbers.
     levels_ : pandas.DataFrame or None
-        The chosen number of clusters; a coarse and a fine level, the best ones with at most half
-        and at least twice as many clusters, else others that families agree on, if there is
-        evidence for them. By number of clusters: `agreement`; `chance`, that on data without
-        clusters;
-        `support`, the first beyond the second, as a share of the largest possible difference;
-        `separation`; `evidence`, the larger of both; `prominence`, how much the support rises to
-        the level; and `chosen`. None if a single number was given.
+        The chosen number of clusters, and a coarse and a fine level, the best ones with at most
+        half and at least twice as many clusters, if there is evidence for them. By number of
+        clusters: `agreement`; `chance`, that on data without clusters; `support`, the first beyond
+        the second, as a share of the largest possible difference; `separation`; `evidence`, the
+        larger of both; and `chosen`. None if a single number was given.
     tree_ : pandas.DataFrame or None
         How clusters split from each level to the next: one row per cluster (`n_clusters` and
         `cluster`) with its parent at the next coarser level (`parent_level` and `parent`); `size`,
@@ -215,12 +213,13 @@ class AutoDALMC(EmbeddingClusterer):
     score without resolutions. Treat the number as a proposal: look at `levels_`, and pass the
     number if you know it.
 
-    **Views that hurt.** Each view alone is divided into communities. A view that agrees with none
-    of the others (by 0.05) is set aside if its communities are hardly separated (by 0.2) and those
-    of another view are (by 0.65), or if other views agree with each other (by 0.2); not if some
-    samples have no other view. Two views with separated communities that agree by chance only are
-    used, with a warning: their rows may be in different orders, or they are about different
-    things. The printed model, the command line and reports say so.
+    **Views that hurt.** Each view alone is divided into communities. Two views are related if
+    these agree (by more than 0.05), or if features are correlated more than with rows in random
+    orders. A view that is related to none of the others is set aside if its communities are hardly
+    separated (by 0.2) and those of another view are (by 0.65), or if other views agree with each
+    other (by 0.2); not if some samples have no other view. Two views with separated communities
+    that are not related are used, with a warning: their rows may be in different orders, or they
+    are about different things. The printed model, the command line and reports say so.
 
     Samples that lack views are clustered and predicted as by :class:`~anchorview.DALMC`; those that
     only have views that were set aside cannot be predicted. The order of the samples affects

@@ -142,7 +142,7 @@ class JudgedSamples:
         chance = max(self._chance(n_clusters), FEWEST_EDGES)
         cuts = np.minimum(uneven * shares / chance, MAX_SUM)
         rng = np.random.default_rng(self._seed)
-        valleys = _valleys(self._points, labels, n_clusters, n_splits, rng)
+        valleys = _valleys(self.points, labels, n_clusters, n_splits, rng)
         known = np.isfinite(valleys) & (sizes > 0)
         valley = float(np.average(valleys[known], weights=sizes[known])) if known.any() else 1.0
         sums = np.minimum(cuts + np.where(known, valleys, valley), MAX_SUM)
@@ -150,7 +150,8 @@ class JudgedSamples:
         return Separation(min(total, MAX_SUM), sums)
 
     @cached_property
-    def _points(self) -> Array:
+    def points(self) -> Array:
+        """Coordinates of the samples in all views."""
         return np.hstack(self._data.views)
 
     @cached_property

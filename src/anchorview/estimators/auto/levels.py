@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.signal import find_peaks
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
@@ -64,15 +63,6 @@ MANY_CLUSTERS, MIN_AGREEMENT_OF_MANY = 30, 0.5
 
 ANY_EVIDENCE = 0.08
 """Evidence at a number up to which data may be without clusters: it is the largest of many."""
-
-MAX_LEVELS = 3
-"""Maximum number of levels."""
-
-MIN_PROMINENCE = 0.03
-"""Minimum prominence of a level other than the chosen, the coarse and the fine one."""
-
-MIN_RATIO = 1.1
-"""Levels whose numbers of clusters differ by a smaller factor are one."""
 
 BRANCH = {
     "n_clusters": int,
@@ -291,30 +281,17 @@ def edge_sentences(model: Any) -> list[str]:
 
 
 def find_levels(table: pd.DataFrame, chosen: int) -> pd.DataFrame:
-    """The chosen level, a coarse and a fine one, and the most prominent others, ascending.
+    """The chosen level, and the best ones with at most half and at least twice as many clusters.
 
-    The coarse and the fine level are the best ones with at most half and at least twice the number
-    of clusters, if there is evidence for them. The prominence is how much support rises to the
-    level from the lowest point toward any higher level; 0 for a number that is no peak.
+    These are left out if there is no evidence for them.
     """
     table = table.dropna(subset="agreement")
     levels = table[["agreement", "chance", "support", "separation", "evidence"]].copy()
-    peaks, found = find_peaks(np.pad(levels["support"], 1, constant_values=-1e-9), prominence=0)
-    prominence = np.zeros(len(levels))
-    prominence[peaks - 1] = found["prominences"]
-    levels["prominence"] = prominence
     levels["chosen"] = levels.index == chosen
-    kept = [chosen]
     scores = pd.Series(scores_of(table), table.index)[levels["evidence"] >= WORDS["weak"]]
-    for side in (scores[scores.index <= chosen / 2], scores[scores.index >= 2 * chosen]):
-        if len(side):
-            kept.append(int(side.index.to_numpy()[side.to_numpy().argmax()]))
-    others = levels[~levels["chosen"] & (levels["prominence"] >= MIN_PROMINENCE)]
-    others = others[others["evidence"] >= WORDS["weak"]]
-    for number in others["prominence"].sort_values(ascending=False, kind="stable").index:
-        if all(max(number, other) >= MIN_RATIO * min(number, other) for other in kept):
-            kept.append(number)
-    return levels[levels.index.isin(kept[:MAX_LEVELS])].copy()
+    sides = scores[scores.index <= chosen / 2], scores[scores.index >= 2 * chosen]
+    kept = [chosen, *(side.idxmax() for side in sides if len(side))]
+    return levels[levels.index.isin(kept)].copy()
 
 
 @dataclass(frozen=True, eq=False)
