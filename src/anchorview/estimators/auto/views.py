@@ -121,7 +121,7 @@ class ViewAlone:
         rng = np.random.default_rng(0)
         orders = [np.arange(len(own)), *(rng.permutation(len(own)) for _ in range(N_ORDERS))]
         given, *by_chance = (float(np.square(X.T @ Y[order]).sum()) for order in orders)
-        return given > np.mean(by_chance) + RELATED * np.std(by_chance)
+        return given > float(np.mean(by_chance) + RELATED * np.std(by_chance))
 
     def agreement_with(self, rows: Array, labels: Array, n_clusters: int) -> float:
         """Largest agreement of as many communities with clusters of some samples."""
