@@ -37,12 +37,12 @@ MEASURED_CODE = {
     "fuzz_files": ("datasets", "estimators/persistence"),
     "incomplete": FIT,
     "inspection": (*FIT, "inspection"),
-    "omics": (*AUTO, "preprocessing.py", "scverse"),
+    "omics": (*AUTO, "preprocessing", "scverse"),
     "quality": FIT,
     "reduction": ("distributed.py", "sources"),
     "scaling": (*AUTO, "datasets", "distributed.py"),
     "structure": AUTO,
-    "tables": (*AUTO, "preprocessing.py"),
+    "tables": (*AUTO, "preprocessing"),
     "wide": AUTO,
 }
 """Files and folders of the package that each script measures."""

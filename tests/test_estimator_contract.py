@@ -440,10 +440,10 @@ def test_batches_and_covariates_are_matched_by_id_and_name(name, form, tmp_path)
         {"batch": batch[1:], "covariates": covariates},
         {"batch": batch, "covariates": covariates.assign(other=1.0)},
     ):
-        with pytest.raises(ValueError, match=r"more than once|exactly these|missing|no value"):
+        with pytest.raises(ValueError, match=r"more than once|exactly these|is missing for|not in"):
             model.predict(views, **wrong)
         if "other" not in wrong["covariates"]:
-            with pytest.raises(ValueError, match=r"more than once|missing|no value"):
+            with pytest.raises(ValueError, match=r"more than once|is missing for|not in"):
                 make(name).fit(views, **wrong)
 
 

@@ -39,6 +39,26 @@ USES = {
 import dask.array as da
 assert len(DALMC(10).fit([da.from_array(X) for X in views.values()]).labels_.compute()) == 2000
 """,
+    "excel": """
+import zipfile
+office = "http://schemas.openxmlformats.org/{}/2006/{}"
+parts = {"_rels/.rels": ("officeDocument", "xl/workbook.xml")}
+parts["xl/_rels/workbook.xml.rels"] = ("worksheet", "worksheets/sheet1.xml")
+ids = office.format("officeDocument", "relationships")
+main = office.format("spreadsheetml", "main")
+row = '<row><c t="str"><v>{}</v></c><c t="str"><v>{}</v></c></row>'
+rows = row.format("id", "x") + row.format("first", "one") + row.format("second", "two")
+with zipfile.ZipFile("views.xlsx", "w") as file:
+    for part, (kind, target) in parts.items():
+        one = f'<Relationship Id="r" Type="{ids}/{kind}" Target="{target}"/>'
+        relations = office.format("package", "relationships")
+        file.writestr(part, f'<Relationships xmlns="{relations}">{one}</Relationships>')
+    sheet = f'<sheets><sheet name="a" sheetId="1" xmlns:r="{ids}" r:id="r"/></sheets>'
+    file.writestr("xl/workbook.xml", f'<workbook xmlns="{main}">{sheet}</workbook>')
+    rows = f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>'
+    file.writestr("xl/worksheets/sheet1.xml", rows)
+assert read_views("views.xlsx").sample_ids.tolist() == ["first", "second"]
+""",
     "hdf5": """
 import h5py
 with h5py.File("views.h5", "w") as file:

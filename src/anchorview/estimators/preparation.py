@@ -22,22 +22,24 @@ from anchorview._utils.errors import errors_of
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.preprocessing import (
-    ENCODERS,
     CellImputer,
     CenteredLogRatio,
-    CountTransformer,
     LogNormalizer,
     PeakTfidf,
     TableEncoder,
-    ViewTransformer,
     WordTfidf,
 )
+from anchorview.preprocessing.counts import CountTransformer
+from anchorview.preprocessing.view_transformer import ViewTransformer
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_views import NUMBERS, FittedColumns
 from anchorview.views.matrix_checks import cell
 from anchorview.views.row_source import RowSource, working_precision
 from anchorview.views.table_columns import TableView
+
+ENCODERS = TableEncoder, WordTfidf
+"""Transformers that make numbers of tables."""
 
 STEPS: dict[str, ViewTransformer] = {
     "lognorm": LogNormalizer(),

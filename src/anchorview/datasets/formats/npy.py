@@ -196,7 +196,8 @@ def read_npz(path: Path, options: ReadOptions) -> ViewFile:
         if stream.read(2) != b"PK":
             raise DataFileError("not an .npz archive. Save the views with numpy.savez.")
     arrays: Variables = {}
-    with np.load(path, allow_pickle=False) as archive:
+    # numpy.load leaves a file open that it opened itself and cannot read.
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         require_free_memory(sum(m.file_size for m in archive.zip.infolist()), "reading the arrays")
         for name in archive.files:
             try:

@@ -90,6 +90,9 @@ class FittedState:
 
         `trusted` are types of transformers of other packages that may be loaded; None for all.
         """
+        for name in ("n_features_per_view_", "feature_names_per_view_"):
+            agrees = len(getattr(self, name)) == len(self.view_names_in_)
+            require(agrees, f"{name!r} is not of the {len(self.view_names_in_)} views")
         for field in fields(self):
             value = getattr(self, field.name)
             lacks = value is None and field.name in self.may_lack

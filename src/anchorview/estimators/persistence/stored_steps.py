@@ -15,7 +15,9 @@ from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.persistence.codec import require
 from anchorview.estimators.preparation import STEPS, Preparation
-from anchorview.preprocessing import ColumnSums, LogNormalizer, ViewTransformer, WordTfidf
+from anchorview.preprocessing import LogNormalizer, WordTfidf
+from anchorview.preprocessing.table_encoder import ColumnSums
+from anchorview.preprocessing.view_transformer import ViewTransformer
 
 CLASSES: dict[str, type[ViewTransformer]] = {type(s).__name__: type(s) for s in STEPS.values()}
 FOREIGN = "skops"

@@ -1,0 +1,29 @@
+"""Transformers of single views: counts, missing cells, and tables with categories.
+
+They are scikit-learn transformers for use in `preprocess` of DALMC and AutoDALMC, where they have
+names, and in pipelines.
+
+===================  ===============================================================================
+``"lognorm"``        :class:`LogNormalizer`: counts per sample, as for RNA
+``"clr"``            :class:`CenteredLogRatio`: counts per sample, as for proteins (CITE-seq)
+``"tfidf"``          :class:`PeakTfidf`: counts per sample and feature, as for peaks (ATAC)
+``"impute-mean"``    :class:`CellImputer`: single missing values become the mean of the feature
+``"impute-median"``  the same with the median
+``"table"``          :class:`TableEncoder`: columns of numbers, categories and dates
+``"words"``          :class:`WordTfidf`: texts
+===================  ===============================================================================
+"""
+
+from anchorview.preprocessing.counts import CenteredLogRatio, LogNormalizer, PeakTfidf
+from anchorview.preprocessing.imputation import CellImputer
+from anchorview.preprocessing.table_encoder import TableEncoder
+from anchorview.preprocessing.texts import WordTfidf
+
+__all__ = [
+    "CellImputer",
+    "CenteredLogRatio",
+    "LogNormalizer",
+    "PeakTfidf",
+    "TableEncoder",
+    "WordTfidf",
+]

@@ -1,0 +1,306 @@
+"""Numbers for tables: columns of numbers, categories and dates."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from anchorview._utils.moments import Moments
+from anchorview._utils.sklearn_compat import Interval, StrOptions
+from anchorview._utils.typing import Array
+from anchorview.preprocessing.view_transformer import ViewTransformer
+from anchorview.views.fitted_views import FittedColumns
+from anchorview.views.table_columns import (
+    CATEGORICAL,
+    TableView,
+    coded_column,
+    describe_kinds,
+    level_texts,
+    named_columns,
+)
+
+OTHER = "other"
+"""Name of the level that holds rare levels."""
+
+
+Level = str | int | float
+"""A level of a category; models of earlier versions have numbers, which are compared as text."""
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """What is known about a column of a table; that of parts can be merged."""
+
+    kind: str
+    known: int = 0
+    """Number of values that are not missing."""
+    missing: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    """Sum of squared differences from the mean."""
+    levels: dict[Level, int] = field(default_factory=dict)
+    """Number of samples of each level."""
+
+    def __post_init__(self) -> None:
+        names = level_texts(self.levels)
+        object.__setattr__(self, "levels", dict(zip(names, self.levels.values(), strict=True)))
+
+    @classmethod
+    def of(cls, values: Array, levels: "pd.Index[Any] | None", kind: str) -> "ColumnSums":
+        """Summarize the numbers, or the codes of levels, of some samples."""
+        known = values[~np.isnan(values)]
+        size = len(known), len(values) - len(known)
+        if levels is not None:
+            counts = np.bincount(known.astype(np.intp), minlength=len(levels)).tolist()
+            used = {level: n for level, n in zip(levels, counts, strict=True) if n}
+            return cls(kind, *size, levels=used)
+        mean = float(known.mean()) if len(known) else 0.0
+        return cls(kind, *size, mean, float(np.square(known - mean).sum()))
+
+    def merged(self, other: "ColumnSums", name: str) -> "ColumnSums":
+        """Sums over the samples of both; raises if the column is not of the same kind."""
+        kinds = {CATEGORICAL.get(kind, kind) for kind in (self.kind, other.kind)}
+        if len(kinds) > 1 and self.known and other.known:
+            raise ValueError(
+                f"column {name!r} is a {other.kind} here, but a {self.kind} in other samples. Give "
+                "it one type."
+            )
+        kind = self.kind if self.known else other.kind
+        a, b = (Moments(s.known, np.array(s.mean), np.array(s.squares)) for s in (self, other))
+        known, mean, squares = a.merged(b)
+        missing, levels = self.missing + other.missing, Counter(self.levels) + Counter(other.levels)
+        return ColumnSums(kind, int(known), missing, float(mean), float(squares), dict(levels))
+
+
+class _NumberEncoding:
+    """Standardized numbers; of dates, also whether they are missing."""
+
+    def __init__(self, column: ColumnSums) -> None:
+        deviation = np.sqrt(column.squares / max(column.known, 1))
+        # Rounding alone makes no difference between numbers.
+        self._varies = bool(deviation > 1e-12 * abs(column.mean))
+        self._mean, self._deviation = column.mean, deviation
+        share = column.missing / max(column.known + column.missing, 1)
+        self._missing = share if column.kind == "date" and 0 < share < 1 else None
+        self.suffixes = [""] * self._varies + ["=missing"] * (self._missing is not None)
+
+    def __call__(self, values: Array, levels: "pd.Index[Any] | None") -> Array:
+        missing = np.isnan(values)
+        encoded = []
+        if self._varies:
+            encoded.append(np.where(missing, 0, (values - self._mean) / self._deviation))
+        if self._missing is not None:
+            p = self._missing
+            encoded.append((missing - p) / np.sqrt(p * (1 - p)))
+        return np.array(encoded).T.reshape(len(values), len(encoded))
+
+
+class _LevelEncoding:
+    """A column per level, divided by the root of its share and centered."""
+
+    def __init__(self, column: ColumnSums, min_frequency: float) -> None:
+        other = OTHER
+        while other in column.levels:
+            other += "_"
+        counts = pd.Series(column.levels, dtype=np.float64)
+        rare = counts < min_frequency * column.known
+        groups = counts.index.where(~rare, other) if rare.sum() > 1 else counts.index
+        shares = counts.groupby(groups).sum() / max(column.known, 1)
+        p = shares.to_numpy()
+        rows = (np.eye(len(p)) - p) / np.sqrt(p)
+        self.suffixes = [f"={level}" for level in shares.index]
+        if len(p) <= 2:
+            # Both columns are multiples of one, which has the sum of their squares.
+            rows, self.suffixes = rows[:, 1:] / np.sqrt(p[:1]), self.suffixes[1:]
+        of_levels = rows[shares.index.get_indexer(groups)]
+        self._rows = dict(zip(counts.index, of_levels, strict=True))
+
+    def __call__(self, values: Array, levels: "pd.Index[Any] | None") -> Array:
+        if not self.suffixes:
+            return np.empty((len(values), 0))
+        known = [] if levels is None else levels.tolist()
+        # The last row is for missing values.
+        lookup = np.zeros((len(known) + 1, len(self.suffixes)))
+        for code, level in enumerate(known):
+            lookup[code] = self._rows.get(level, 0)
+        return lookup[np.where(np.isnan(values), len(known), values).astype(np.intp)]
+
+
+@dataclass(eq=False, repr=False)
+class TableEncoder(ViewTransformer):
+    """Encode a table of numbers, categories and dates, as factor analysis of mixed data does.
+
+    Numbers are standardized. A category with shares ``p`` of its levels has a column
+    ``(1[level] - p) / sqrt(p)`` per level, so that it weighs as much as a number for each degree of
+    freedom; one with two levels has one standardized column, which is the same. A missing number
+    becomes the mean, and a missing or unknown level zeros. Strings and booleans are categories.
+    Dates are numbers, with a column that marks missing ones.
+
+    Parameters
+    ----------
+    min_frequency : float, default=0.01
+        Levels with a smaller share of the known values are grouped as one level, "other".
+    max_levels : int, default=40
+        Maximum number of different strings in a column. Columns of pandas' type ``category`` may
+        have more.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the result.
+
+    Attributes
+    ----------
+    columns_ : tuple of str
+        Names of the columns.
+    kinds_ : tuple of {"number", "boolean", "category", "text", "date"}
+        What each column is.
+    n_features_in_ : int
+    n_samples_seen_ : int
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from anchorview.preprocessing import TableEncoder
+    >>> customers = pd.DataFrame({"age": [20, 40, None, 60], "plan": ["free", "pro", "pro", None]})
+    >>> encoder = TableEncoder().fit(customers)
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'plan=pro']
+    >>> encoder.transform(customers).round(2)
+    array([[-1.22, -1.41],
+           [ 0.  ,  0.71],
+           [ 0.  ,  0.71],
+           [ 1.22,  0.  ]], dtype=float32)
+    >>> encoder.description
+    '1 number, 1 category (2 levels)'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "min_frequency": [Interval(Real, 0, 1, closed="left")],
+        "max_levels": [Interval(Integral, 2, None, closed="left")],
+        "dtype": [StrOptions({"float32", "float64"})],
+    }
+
+    min_frequency: float = 0.01
+    max_levels: int = 40
+    dtype: Literal["float32", "float64"] = "float32"
+
+    columns_: tuple[str, ...] = field(init=False)
+    _columns: "tuple[ColumnSums, ...]" = field(init=False)
+
+    def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
+        table = _table(X)
+        columns = tuple(
+            ColumnSums.of(*coded_column(column, kind), kind)
+            for (_, column), kind in zip(table.frame.items(), table.kinds, strict=True)
+        )
+        names = tuple(map(str, table.frame.columns))
+        return {"n_samples_seen_": len(table.frame), "columns_": names, "_columns": columns}
+
+    def _merge(self, learned: Mapping[str, Any]) -> None:
+        names = learned["columns_"]
+        if names != self.columns_:
+            raise ValueError(f"The columns are {list(names)}, not {list(self.columns_)}.")
+        triples = zip(names, self._columns, learned["_columns"], strict=True)
+        self._columns = tuple(before.merged(new, name) for name, before, new in triples)
+        super()._merge(learned)
+
+    @property
+    def kinds_(self) -> tuple[str, ...]:
+        """What each column is: number, boolean, category, text or date."""
+        check_is_fitted(self, "columns_")
+        return tuple(column.kind for column in self._columns)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the table."""
+        return len(self.columns_)
+
+    @property
+    def description(self) -> str:
+        """How many numbers, categories and dates there are."""
+        n_levels = sum(len(column.levels) for column in self._columns)
+        return describe_kinds(self.kinds_, f" ({n_levels} levels)")
+
+    def get_feature_names_out(self, input_features: object = None) -> Array:
+        """Names of the encoded columns, such as "age" and "plan=premium".
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : array of str
+        """
+        encoded = zip(self.columns_, self._encodings(), strict=True)
+        names = [f"{column}{suffix}" for column, by in encoded for suffix in by.suffixes]
+        return np.array(names, dtype=object)
+
+    def transform(self, X: Any) -> Array:
+        """Encode the rows of a table with the columns of `fit`, in any order.
+
+        Parameters
+        ----------
+        X : DataFrame (n, d)
+            Columns are converted to the types that they had in `fit`, or refused. Levels that
+            `fit` did not have count as missing; a warning names them.
+
+        Returns
+        -------
+        X_new : array (n, n_encoded)
+        """
+        encodings = self._encodings()
+        table = _table(X)
+        names = list(map(str, table.frame.columns))
+        if sorted(names) != sorted(self.columns_):
+            raise ValueError(f"The columns are {names}, but fit had {list(self.columns_)}.")
+        widths = [len(encoding.suffixes) for encoding in encodings]
+        encoded = np.zeros((len(table.frame), sum(widths)), self.dtype)
+        blocks = np.split(encoded, np.cumsum(widths)[:-1], axis=1)
+        ordered = table[:, [names.index(name) for name in self.columns_]]
+        typed: Any = self.fitted_columns.converted(ordered, None, "X")
+        for j, (block, encoding) in enumerate(zip(blocks, encodings, strict=True)):
+            block[:] = encoding(*coded_column(typed.frame.iloc[:, j], typed.kinds[j]))
+        return encoded
+
+    @property
+    def fitted_columns(self) -> FittedColumns:
+        """What the columns are, to which those of new samples are converted."""
+        levels = (
+            None if column.kind in ("number", "date") else frozenset(map(str, column.levels))
+            for column in self._columns
+        )
+        return FittedColumns(self.kinds_, tuple(levels))
+
+    def _encodings(self) -> "list[_NumberEncoding | _LevelEncoding]":
+        check_is_fitted(self, "columns_")
+        encodings = []
+        for name, column in zip(self.columns_, self._columns, strict=True):
+            if column.kind == "text" and len(column.levels) > self.max_levels:
+                raise ValueError(
+                    f"column {name!r} is text with {len(column.levels)} different values, which "
+                    f"are too many to be categories (at most {self.max_levels}). Drop the column "
+                    "(drop= for files), encode it as numbers or the type category, or make texts "
+                    f"a view: views={{'text': {name!r}, 'rest': '...'}}."
+                )
+            is_number = column.kind in ("number", "date")
+            encodings.append(
+                _NumberEncoding(column) if is_number else _LevelEncoding(column, self.min_frequency)
+            )
+        return encodings
+
+
+def _table(X: Any) -> TableView:
+    view, names = (X, None) if isinstance(X, pd.DataFrame) else named_columns(X, None, "X")
+    if not isinstance(view, TableView):
+        frame = view if isinstance(view, pd.DataFrame) else pd.DataFrame(view, columns=names)
+        view = TableView(frame, "X")
+    repeated = view.frame.columns[view.frame.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(f"column {repeated[0]!r} occurs more than once. Use different names.")
+    view.has_values()
+    return view
