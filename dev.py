@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md", "SECURITY.md")
 SITE = ROOT / "docs" / "_build" / "html"
-ALL_EXTRAS = "dask,excel,hdf5,leiden,parquet,remote,report,scverse,skops,yaml,zarr"
+ALL_EXTRAS = "dask,excel,hdf5,leiden,parquet,remote,report,scverse,skops,zarr"
 TEST_TOOLS = (
     "check-jsonschema",
     "hypothesis",

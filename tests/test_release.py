@@ -104,12 +104,6 @@ from sklearn.preprocessing import QuantileTransformer
 DALMC(10, preprocess=QuantileTransformer(n_quantiles=10)).fit(views).save("model.anchorview")
 assert (load("model.anchorview").labels_ >= 0).all()
 """,
-    "yaml": """
-import pathlib
-from anchorview.experiments.plan import read_plan
-pathlib.Path("plan.yaml").write_text("runs: 3")
-assert read_plan(pathlib.Path("plan.yaml")).runs == 3
-""",
     "zarr": """
 import zarr
 zarr.save_group("views.zarr", pixels=views["pixels"])

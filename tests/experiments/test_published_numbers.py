@@ -63,7 +63,7 @@ def tables_by_name(data="Flower17", published_as="Flower17"):
 def test_results_beside_published_numbers():
     table = tables_by_name()["published"]
     modes = ["default", "auto", "oracle", "published"]
-    assert table.headers() == ["data", "metric", "method", "paper", *modes]
+    assert table.texts().columns.tolist() == ["data", "metric", "method", "paper", *modes]
     rows = {tuple(row[1:3]): row[3:] for row in table.texts().to_numpy().tolist()}
     assert rows["ACC", "AMGL"] == ["9.60 ± 0.08", "-", "", "", ""]
     assert rows["ACC", "DALMC"] == [

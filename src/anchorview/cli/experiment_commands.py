@@ -95,8 +95,8 @@ def run_suite(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="compare, ablation, runtime, beta, anchors, convergence, all, or a .toml or .yaml "
-            "file with your own plan.",
+            help="compare, ablation, runtime, beta, anchors, convergence, all, or a .toml file "
+            "with a plan.",
         ),
     ],
     chosen: PlanOptions,
@@ -123,19 +123,17 @@ def run_suite(
     """
     from anchorview.experiments.data_sets import data_sets
     from anchorview.experiments.outputs import run_plan
-    from anchorview.experiments.plan import PLAN_SUFFIXES, SUITES, ExperimentPlan, read_plan
+    from anchorview.experiments.plan import SUITES, ExperimentPlan, read_plan
 
     _import_from_here()
     require_writable_folder(out)
     if suite in (*SUITES, "all"):
         plan = ExperimentPlan(suites=(suite,))
-    elif Path(suite).suffix.lower() in PLAN_SUFFIXES:
+    elif Path(suite).suffix.lower() == ".toml":
         plan = read_plan(Path(suite))
     else:
         known = ", ".join(SUITES)
-        raise ValueError(
-            f"Suite {suite!r} is unknown; pass {known}, all, or a .toml or .yaml file."
-        )
+        raise ValueError(f"Suite {suite!r} is unknown; pass {known}, all, or a .toml file.")
     plan = chosen.applied_to(plan)
     sets = data_sets(folder, plan.data)
     # Results must not be taken for data, nor change a data set.

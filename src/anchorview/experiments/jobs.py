@@ -180,11 +180,9 @@ class Store:
                 result, where = map(json.loads, texts)
                 contents[key] = Result.from_json(result), dict(where)
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
-                delete = f"DELETE FROM results WHERE rowid = {row}"
                 raise DataFileError(
                     f"{self.path}: row {row} of the table results is damaged ({one_line(error)}). "
-                    "Restore the file from a copy, or delete the row with "
-                    f"\"sqlite3 {self.path.name} '{delete}'\"; the job is then run again."
+                    "Restore the file from a copy, or delete the row; its job is then run again."
                 ) from None
         return contents
 

@@ -14,6 +14,7 @@ from anchorview import __version__
 from anchorview._utils.atomic_files import atomic_write, exclusive_folder
 from anchorview._utils.errors import MissingPackageError
 from anchorview._utils.memory import free_memory, memory_budget
+from anchorview._utils.text import may_be_formula
 from anchorview._utils.threads import n_cores
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated, suite_results
@@ -134,8 +135,9 @@ def write_outputs(
 ) -> pd.DataFrame:
     """Write tables, figures, a summary and a report page of the available results.
 
-    Tables are ``tables/*.md``, ``*.csv`` and ``*.tex``; figures ``figures/*.svg`` and ``*.png``;
-    ``summary.md`` and ``report.html`` have all of them. Outputs that need a package
+    ``results.csv`` has the evaluated results, not rounded. Tables are ``tables/*.md`` and
+    ``*.tex``; figures ``figures/*.svg`` and ``*.png``; ``summary.md`` and ``report.html`` have all
+    of them. Outputs that need a package
     that is not installed are omitted with a warning. ``outputs.json`` lists the files; files listed
     by an earlier one that are not written again are removed.
 
@@ -153,13 +155,12 @@ def write_outputs(
     keys = {entry.job.key(digests[entry.data]) for entry in wanted}
     counts = Counter[str](results.get(key, NOT_RUN).status for key in keys)
 
-    paths: list[Path] = []
     missing: list[str] = []
     for folder in (out / "tables", out / "figures"):
         folder.mkdir(parents=True, exist_ok=True)
+    paths = [_write(out / "results.csv", frame.map(_without_formula).to_csv(index=False))]
     for table in all_tables:
         paths.append(_write(out / "tables" / f"{table.name}.md", table.markdown()))
-        paths.append(_write(out / "tables" / f"{table.name}.csv", table.csv()))
     drawn: dict[Figure | Ranking, Path] = {}
     try:
         for ranking in rankings(suite_results(frame)):
@@ -187,6 +188,11 @@ def write_outputs(
     if missing:
         warnings.warn(f"Some outputs are omitted. {' '.join(missing)}", stacklevel=2)
     return frame
+
+
+def _without_formula(cell: Any) -> Any:
+    """Put an apostrophe before text that a spreadsheet would run as a formula."""
+    return f"'{cell}" if isinstance(cell, str) and may_be_formula(cell) else cell
 
 
 def _write(path: Path, text: str) -> Path:

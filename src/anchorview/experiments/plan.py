@@ -1,6 +1,5 @@
 """Plans of experiments, their files, and the jobs of their suites."""
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -10,7 +9,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from anchorview._utils.errors import optional_import
 from anchorview._utils.memory import memory_budget
 from anchorview._utils.sklearn_compat import (
     POSITIVE,
@@ -54,8 +52,6 @@ LABEL_MODES = ("oracle", "published")
 
 ABLATIONS = {"DALMC": "dalmc", "ablation-1": "sampled-anchors", "ablation-2": "box-graph"}
 """Columns of the paper's Tables VI-IX, and the variant of DALMC in each."""
-
-PLAN_SUFFIXES = (".toml", ".yaml", ".yml")
 
 TABLE_METHODS = tuple(
     method.name for method in REGISTRY if not method.requires or find_spec(method.requires)
@@ -124,44 +120,20 @@ class ExperimentPlan:
 
 
 def read_plan(path: Path) -> ExperimentPlan:
-    """Read a plan from a TOML or YAML file.
+    """Read a plan from a TOML file.
 
     Its keys are attributes of :class:`ExperimentPlan`; the title defaults to the name of the file.
-    YAML requires ``pip install "anchorview[yaml]"``.
     """
-    suffix = path.suffix.lower()
-    if suffix not in PLAN_SUFFIXES:
-        raise ValueError(f"{path}: a plan must be a .toml, .yaml or .yml file.")
     known = [each.name for each in fields(ExperimentPlan)]
     try:
-        text = path.read_text(encoding="utf-8")
-        content = (tomllib.loads(text) if suffix == ".toml" else _parse_yaml(text)) or {}
-        if not isinstance(content, dict):
-            raise ValueError(f"must be a mapping, such as 'runs: 5'; got {type(content).__name__}.")
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
         if unknown := [key for key in content if key not in known]:
             raise ValueError(f"unknown key {unknown[0]!r}; valid keys are {', '.join(known)}.")
         values: dict[str, Any] = {"title": path.stem, **content}
         lists = {key: tuple(each) for key, each in values.items() if isinstance(each, list)}
         return ExperimentPlan(**values | lists)
-    except ImportError:
-        # Raised for a missing optional package; also a ValueError, but not about the file.
-        raise
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: cannot be used as a plan: {one_line(error)}") from error
-
-
-def _parse_yaml(text: str) -> Any:
-    yaml = optional_import("yaml", "Plans in YAML", "yaml")
-
-    class Loader(yaml.SafeLoader):  # type: ignore[name-defined]
-        """Reads 1e-4 as a number, as TOML does; YAML 1.1 requires 1.0e-4."""
-
-    exponent = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", exponent, list("-+0123456789"))
-    try:
-        return yaml.load(text, Loader)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
 
 
 _LISTS = ("suites", "data", "methods", "modes", "betas", "anchors")

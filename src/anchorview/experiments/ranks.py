@@ -200,11 +200,8 @@ class Ranking:
             f"Mean ranks over {n_sets}{self.suffix}",
             "1 is best; ties share the mean of their ranks, and methods that are not done rank "
             "last. Bold: best; underlined: second.",
-            {
-                "text": texts,
-                "mark": marks_of_ranks(texts.astype(float).rank(method="dense")),
-                "value": ranks.rename_axis("method"),
-            },
+            texts,
+            marks_of_ranks(texts.astype(float).rank(method="dense")),
             notes,
         )
         tests = pd.DataFrame(
@@ -218,7 +215,7 @@ class Ranking:
             f"{self.reference} against each other method: p-values{self.suffix}",
             "Wilcoxon signed-rank test over the data sets on which both are done, Holm's "
             f"correction. Empty: fewer than {ENOUGH_DATA_SETS} such data sets.",
-            {"text": number_texts(tests, "{:.4f}"), "value": tests},
+            number_texts(tests, "{:.4f}"),
         )
 
 

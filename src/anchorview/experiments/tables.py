@@ -145,16 +145,16 @@ def _measured_table(
     cells = cells.iloc[np.argsort(key, kind="stable")]
     if not by_data:
         cells = cells.rename(columns={"point": rows[0]})
-    frames = arranged(cells, rows, columns)
-    return ResultTable(name, title, caption, frames)
+    texts, marks = (arranged(cells, each, rows, columns) for each in ("text", "mark"))
+    return ResultTable(name, title, caption, texts, marks)
 
 
 def measured(results: SuiteResults, *quantities: str, digits: int = 2) -> pd.DataFrame:
     """Cells of measured quantities, one row per result and quantity.
 
-    A row has the position, ``metric``, ``text``, ``mark``, ``mean`` (of scores of runs) or
-    ``value``, ``deviation`` and ``status``. Scores of runs have their standard deviation if there
-    is more than one, and a dagger if they do not differ significantly from the best.
+    A row has the position, ``metric``, ``text`` and ``mark``. Scores of runs have their standard
+    deviation if there is more than one, and a dagger if they do not differ significantly from the
+    best.
     """
     return pd.concat([_measured(results.frame, each, digits) for each in quantities])
 
@@ -162,19 +162,15 @@ def measured(results: SuiteResults, *quantities: str, digits: int = 2) -> pd.Dat
 def _measured(frame: pd.DataFrame, quantity: str, digits: int) -> pd.DataFrame:
     is_score = quantity.partition("_")[0] in METRICS
     values, status = frame[quantity], frame["status"]
-    cells = frame[POSITION].assign(
-        metric=quantity.removesuffix("_returned"),
-        status=status.mask((status == "done") & values.isna(), "absent"),
-    )
+    status = status.mask((status == "done") & values.isna(), "absent")
+    cells = frame[POSITION].assign(metric=quantity.removesuffix("_returned"))
     runs = frame.get(f"{quantity}_runs")
     deviations = None
     if runs is not None:
         deviations = frame[f"{quantity}_deviation"].where(runs.map(len) > 1)
-        cells["deviation"] = deviations
-    cells["value" if runs is None else "mean"] = values
     template = f"{{:.{digits}f}}"
     scale = 100 if is_score else 1
-    cells["text"] = cell_texts(values, deviations, cells["status"], scale, template)
+    cells["text"] = cell_texts(values, deviations, status, scale, template)
     if quantity in TIMES:
         cells.loc[(frame["other_cores"] > BUSY_CORES) & values.notna(), "text"] += " ‡"
     # Oracle columns are compared with each other only; numbers with the same text are ties.
@@ -206,13 +202,10 @@ def cell_texts(
 
 
 def arranged(
-    cells: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]
-) -> dict[str, pd.DataFrame]:
-    """Cells of a :class:`ResultTable` from those of :func:`measured`."""
-    kinds = [kind for kind in ("text", "mark", "value", "mean", "deviation") if kind in cells]
-    frames = {kind: wide(cells, kind, rows, columns) for kind in (*kinds, "status")}
-    absent = {"text": "", "mark": "", "status": "absent"}
-    return {kind: each.fillna(absent.get(kind, np.nan)) for kind, each in frames.items()}
+    cells: pd.DataFrame, kind: str, rows: Sequence[str], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Texts or marks of the cells of :func:`measured` as a table; "" for those that are absent."""
+    return wide(cells, kind, rows, columns).fillna("")
 
 
 def _data_table(sets: Sequence[DataSet]) -> ResultTable:
@@ -231,7 +224,7 @@ def _data_table(sets: Sequence[DataSet]) -> ResultTable:
     ]
     caption = "Numbers of features are per view; clusters are the known classes."
     title = "Data sets (table I of the paper)"
-    return ResultTable("data", title, caption, {"text": pd.DataFrame(rows).set_index("data")})
+    return ResultTable("data", title, caption, pd.DataFrame(rows).set_index("data"))
 
 
 def environment_table(environments: Sequence[Mapping[str, Any]]) -> ResultTable:
@@ -243,7 +236,7 @@ def environment_table(environments: Sequence[Mapping[str, Any]]) -> ResultTable:
             texts["memory"] = f"{each['memory'] / 2**30:.1f} GB"
         columns[f"environment {number}"] = texts
     caption = "Versions and machine, as recorded with each result."
-    cells = {"text": pd.DataFrame(columns).fillna("").rename_axis("what")}
+    cells = pd.DataFrame(columns).fillna("").rename_axis("what")
     return ResultTable("environment", "Environment", caption, cells)
 
 
@@ -272,7 +265,7 @@ def _convergence_table(results: SuiteResults) -> ResultTable:
         "Number of iterations until the relative change of the objective was smaller; > if it was "
         f"not. Whether the objective never increased, and whether DALMC, which stops at {tol:g}, "
         f"needs fewer than {PAPER_ITERATIONS} iterations, as the paper states.",
-        {"text": pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("data")},
+        pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("data"),
     )
 
 
@@ -295,7 +288,7 @@ def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
             "oracle-settings",
             "Settings that the oracle chose",
             "With the labels, by the highest mean ACC among the settings of the grid.",
-            {"text": columns.set_index(["suite", "data", "method"])[["settings", "tried"]]},
+            columns.set_index(["suite", "data", "method"])[["settings", "tried"]],
         )
 
 
@@ -309,7 +302,7 @@ def _not_done_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
             "not-done",
             "What is not done, and why",
             "Results that are missing, or that were selected from fewer settings than planned.",
-            {"text": texts.set_index(["suite", "data", "column"])[["point", "status", "reason"]]},
+            texts.set_index(["suite", "data", "column"])[["point", "status", "reason"]],
         )
 
 
@@ -335,10 +328,9 @@ def _published_tables(
     parts = [measured(suites[suite], *quantities[suite]) for suite in quantities if suite in suites]
     if not known or not parts:
         return
-    here = pd.concat([part.rename(columns={"value": "mean"}) for part in parts])
-    here = here.drop(columns="mark").assign(
-        method=here["column"].str.partition(" (")[0], text=here["text"].str.rstrip(" †‡")
-    )
+    here = pd.concat(parts)
+    here["method"] = here["column"].str.partition(" (")[0]
+    here["text"] = here["text"].str.rstrip(" †‡")
     names = pd.DataFrame({"data_here": known.keys(), "data": known.values()})
     paper = names.merge(published_numbers()).assign(data=lambda rows: rows["data_here"])
     position = ["data", "metric", "method"]
@@ -348,7 +340,7 @@ def _published_tables(
     texts = cell_texts(paper["mean"], paper["deviation"], paper["status"], scale)
     both = pd.concat([paper.assign(text=texts, mode="paper"), here], ignore_index=True)
     if len(paper):
-        frames = arranged(both, position, ["mode"])
+        texts = arranged(both, "text", position, ["mode"])
         order = ["paper", *(mode for mode in MODES if mode in set(here["mode"]))]
         yield ResultTable(
             "published",
@@ -356,5 +348,5 @@ def _published_tables(
             "Scores: mean ± standard deviation in percent. The paper's settings were chosen with "
             "the labels: compare its numbers with the oracle's. Features of the data may differ, "
             "and its times are of another machine and programming language.",
-            {kind: each[order] for kind, each in frames.items()},
+            texts[order],
         )
