@@ -18,7 +18,7 @@ from anchorview._utils.sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._docstrings import fill_docstring
-from anchorview.compared._neighbor_graphs import NARROW
+from anchorview.compared._neighbor_graphs import LANCZOS_VECTORS
 from anchorview.core.assign import assigned
 from anchorview.core.cost_model import FitShape, block_memory
 from anchorview.core.neighbors import MAX_DISTANCES
@@ -185,8 +185,8 @@ class Baseline(MultiViewClusterer):
                 numbers += 2 * min(DENSE_PART, n * shorter) * (by_gram and stays_sparse)
         if held.neighbors:
             numbers += n * n_views * held.neighbors * self.n_neighbors
-            # Without anchors: blocks of distances, and a graph that is factored as a band matrix.
-            numbers += 0 if m else 2 * min(n**2, MAX_DISTANCES) + n * (NARROW + 60)
+            # Without anchors: blocks of distances, and Lanczos vectors.
+            numbers += 0 if m else 2 * min(n**2, MAX_DISTANCES) + n * (LANCZOS_VECTORS + 60)
         numbers += n * (20 + held.clusters * k)
         numbers += n * m * (held.anchors + held.anchors_of_views * n_views)
         return (

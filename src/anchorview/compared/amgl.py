@@ -88,8 +88,8 @@ class AMGL(Baseline):
     runs K-means once. F has orthonormal columns, so with fewer distinct samples than clusters,
     duplicates are spread over clusters. If the graph of a view has as many components as there are
     clusters, its trace can be 0; here it counts as at least ``1e-8 * n_clusters``, so that the view
-    dominates and the other views choose among its solutions. Eigenvectors that have not converged,
-    and clusters that K-means leaves empty, give a ConvergenceWarning.
+    dominates and the other views choose among its solutions. Clusters that K-means leaves empty
+    give a ConvergenceWarning.
 
     References
     ----------
