@@ -340,7 +340,7 @@ def _published_tables(
     texts = cell_texts(paper["mean"], paper["deviation"], paper["status"], scale)
     both = pd.concat([paper.assign(text=texts, mode="paper"), here], ignore_index=True)
     if len(paper):
-        texts = arranged(both, "text", position, ["mode"])
+        table = arranged(both, "text", position, ["mode"])
         order = ["paper", *(mode for mode in MODES if mode in set(here["mode"]))]
         yield ResultTable(
             "published",
@@ -348,5 +348,5 @@ def _published_tables(
             "Scores: mean ± standard deviation in percent. The paper's settings were chosen with "
             "the labels: compare its numbers with the oracle's. Features of the data may differ, "
             "and its times are of another machine and programming language.",
-            texts[order],
+            table[order],
         )
