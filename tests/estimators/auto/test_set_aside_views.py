@@ -107,7 +107,8 @@ def test_one_view_of_five_has_the_clusters():
 def test_a_faint_view_of_the_same_clusters_is_used():
     views, y = customer_views()
     del views["customers"]["name"]
-    model = fit(views, n_clusters=3)
+    # Regions are clusters, too, and the fast budget has too few candidates to tell them apart.
+    model = fit(views, n_clusters=3, budget="default")
     assert used_views(model) == tuple(views)
     assert model.views_["separation"]["text"] < 0.2 < 0.65 < model.views_["separation"]["customers"]
     assert clustering_accuracy(y, model.labels_) > 0.8
