@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview import DALMC, MultiViewData, load, make_multiview
 from anchorview._utils import memory
 from anchorview.core import cost_model
 from anchorview.estimators import dalmc
@@ -239,3 +239,17 @@ def test_a_small_distant_group_is_found_without_unit_norms(seed):
         views.append(rng.standard_normal((400, width)) + np.outer(rare, direction))
     model = DALMC(2, scaling="zscore", normalize_embedding=False, random_state=0).fit(views)
     assert adjusted_rand_score(rare, model.labels_) > 0.95
+
+
+def test_history_has_the_objective_and_the_weights_of_each_iteration(tmp_path):
+    views, _ = make_multiview(90, n_clusters=3, random_state=0)
+    parameters = {"n_clusters": 3, "init": "random", "random_state": 0}
+    model = DALMC(**parameters).fit(views)
+    history = model.history_
+    assert history.index.tolist() == list(range(1, model.n_iter_ + 1))
+    np.testing.assert_array_equal(history["objective"], model.objective_)
+    np.testing.assert_array_equal(history["weight"].iloc[-1], model.views_["weight"])
+    earlier = DALMC(**parameters, max_iter=2).fit(views)
+    np.testing.assert_allclose(earlier.views_["weight"], history["weight"].loc[2], rtol=1e-9)
+    model.save(tmp_path / "model.anchorview")
+    pd.testing.assert_frame_equal(load(tmp_path / "model.anchorview").history_, history)

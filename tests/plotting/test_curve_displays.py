@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview.plotting import ClusterNumberDisplay, ConvergenceDisplay
+from anchorview.plotting import AnchorSpaceDisplay, ClusterNumberDisplay, ConvergenceDisplay
 
 
 def test_curves_of_objectives(dalmc, auto):
@@ -21,6 +21,31 @@ def test_curves_of_objectives(dalmc, auto):
     assert second.line_.get_linewidth() == 3
     names = [text.get_text() for text in first.ax_.get_legend().get_texts()]
     assert names == ["one $x$", "two"]
+
+
+def test_small_changes_of_the_objective_look_small():
+    ax = ConvergenceDisplay([-2, -2 * (1 + 1e-5)]).plot().ax_
+    low, high = ax.get_ylim()
+    assert 2e-5 < 1e-3 * (high - low)
+    low, high = ConvergenceDisplay([2, 1]).plot().ax_.get_ylim()
+    assert 1 < high - low < 1.2
+
+
+def test_samples_lie_along_the_arrows_of_their_components():
+    embedding = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 2)))[0]
+    anchors = {"text": np.array([[0.6, 0.8]]), "image": np.eye(2)}
+    weights = {"text": 0.8, "image": 0.2}
+    display = AnchorSpaceDisplay(embedding, [0, 1, 2] * 10, anchors, weights).plot()
+    np.testing.assert_allclose(np.square(display.points_.get_offsets()).mean(axis=0), 1)
+    assert {name: len(arrows) for name, arrows in display.arrows_.items()} == {
+        "text": 1,
+        "image": 2,
+    }
+    assert len(np.unique(display.points_.get_facecolors(), axis=0)) == 3
+    widths = [arrows[0].arrow_patch.get_linewidth() for arrows in display.arrows_.values()]
+    assert widths[0] == pytest.approx(4 * widths[1])
+    with pytest.raises(ValueError, match="n_anchors=2"):
+        AnchorSpaceDisplay(embedding[:, :1], [0] * 30, anchors, weights).plot()
 
 
 def test_curve_with_chance_the_chosen_number_and_other_levels(auto):

@@ -16,10 +16,11 @@ every_display = pytest.mark.parametrize("name", plotting.__all__)
 
 
 @pytest.fixture
-def make(auto, problem):
+def make(auto, dalmc, problem):
     """Draw a display of a model by the name of its class."""
 
-    def call(name, model=auto, ax=None):
+    def call(name, model=None, ax=None):
+        model = model or (dalmc if name == "AnchorSpaceDisplay" else auto)
         cls = getattr(plotting, name)
         if name == "PartitionComparisonDisplay":
             return cls.from_partitions(model, model, ax=ax)

@@ -183,6 +183,8 @@ class Solution:
     """A_p, m_p x l."""
     weights: Array
     """a, one per view."""
+    weight_history: Array
+    """a after every iteration, n_iter x n_views."""
     objective: Array
     """The objective after every iteration."""
     converged: bool
@@ -285,7 +287,7 @@ class AlternatingSolver:
 
     def run(self, max_iter: int = 50, tol: float = 1e-4) -> Solution:
         """Iterate until the relative change of the objective is below `tol`, up to `max_iter`."""
-        objective = [self.objective()]
+        objective, weights = [self.objective()], [self.a]
         converged = False
         while not converged and len(objective) <= max_iter:
             self.representation_step()
@@ -294,6 +296,7 @@ class AlternatingSolver:
             self.anchor_step()
             self.weight_step()
             objective.append(self.objective())
+            weights.append(self.a)
             converged = abs(objective[-2] - objective[-1]) < tol * abs(objective[-1])
             report_progress("solving", len(objective) - 1, max_iter)
         return Solution(
@@ -301,6 +304,7 @@ class AlternatingSolver:
             bases=tuple(self.Z),
             anchors=tuple(self.A),
             weights=self.a,
+            weight_history=np.array(weights[1:]),
             objective=np.array(objective[1:]),
             converged=converged,
             trace=self.trace(),

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -180,6 +181,10 @@ class DALMC(EmbeddingClusterer):
         Objective after each iteration; it never increases.
     n_iter_ : int
         Number of iterations.
+    history_ : DataFrame
+        By iteration, from 1: the `objective`, and in `history_["weight"]` the weight of each view.
+
+        .. versionadded:: 0.2
     anchors_ : list of arrays (n_components_[p], n_anchors)
         Anchors of each view, orthonormal.
     bases_ : list of arrays (d_p, n_components_[p])
@@ -485,6 +490,19 @@ class DALMC(EmbeddingClusterer):
         W = self._embedder.map_from(tuple(range(self.n_views_in_)))
         return np.split(W, np.cumsum(self.n_features_per_view_)[:-1])
 
+    @property
+    def history_(self) -> "pd.DataFrame":
+        """Objective and weights of the views after each iteration."""
+        check_is_fitted(self)
+        if self._weight_history is None:
+            raise AttributeError("The version that saved this model kept no history.")
+        columns = [("objective", ""), *(("weight", name) for name in self.view_names_in_)]
+        return pd.DataFrame(
+            np.column_stack([self.objective_, self._weight_history]),
+            index=pd.RangeIndex(1, self.n_iter_ + 1, name="iteration"),
+            columns=pd.MultiIndex.from_tuples(columns),
+        )
+
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
         if self.solver == "auto" and self.variant == "dalmc":
             return source.shape[0] > source.shape[1]
@@ -546,6 +564,7 @@ class DALMC(EmbeddingClusterer):
         self.scalings_ = problem.scalings
         self.objective_, self.n_iter_ = solution.objective, len(solution.objective)
         self.views_ = self._table_of_views(weight=solution.weights)
+        self._weight_history = solution.weight_history
         self.anchors_ = list(solution.anchors)
         self.bases_ = problem.in_features(solution.bases)
         self._embedder: Any = embedder_of(solution, problem)

@@ -19,7 +19,7 @@ from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import LABEL_MODES, MODES
 from anchorview.plotting.axes import FILE_STYLE
 from anchorview.plotting.colors import series_color
-from anchorview.plotting.curve_displays import Line, LineChart, draw_lines
+from anchorview.plotting.curve_displays import Line, LineChart, draw_lines, show_in_proportion
 
 PANELS_PER_ROW = 3
 PANEL_WIDTH = 3.4
@@ -113,6 +113,7 @@ def draw_convergence(results: SuiteResults, data: str, axes: Any) -> None:
         for column, objective in zip(rows["column"], rows["objective"], strict=True)
     ]
     draw_lines(LineChart(lines, "iteration", "objective"), axes)
+    show_in_proportion(axes)
 
 
 @dataclass(frozen=True)

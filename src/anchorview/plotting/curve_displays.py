@@ -22,7 +22,8 @@ MARKERS = ("o", "s", "^", "D", "v")
 class ConvergenceDisplay:
     """Objective of a method after every iteration.
 
-    A curve that is flat at its end has converged. Objectives of different methods, or of different
+    A curve that is flat at its end has converged. The axis spans at least a tenth of the objective,
+    so that a small change looks small. Objectives of different methods, or of different
     data, are not comparable. It is recommended to use :meth:`from_estimator`.
 
     Parameters
@@ -93,6 +94,7 @@ class ConvergenceDisplay:
         line = Line(range(1, len(values) + 1), values, self.name or "", color=color)
         (self.line_,) = draw_lines(LineChart([line], "Iteration", "Objective"), ax)
         self.line_.set(**line_kw)
+        show_in_proportion(ax)
         if self.name is not None:
             for text in ax.legend().get_texts():
                 text.set_parse_math(False)
@@ -259,6 +261,17 @@ class LineChart:
     y_label: str
     x_ticks: Sequence[float] | None = None
     log_x: bool = False
+
+
+LEAST_SPAN = 0.1
+"""Minimum span of the axis of an objective, as a share of its magnitude."""
+
+
+def show_in_proportion(axes: Any) -> None:
+    """Let the y axis span so much that a change which is small for the values looks small."""
+    low, high = axes.dataLim.intervaly
+    missing = max(0.0, LEAST_SPAN * max(abs(low), abs(high)) - (high - low))
+    axes.set_ylim(low - missing / 2 - 0.05 * (high - low), high + missing / 2 + 0.05 * (high - low))
 
 
 def draw_lines(chart: LineChart, axes: Any) -> list[Any]:

@@ -129,6 +129,7 @@ class DALMCState(FittedState):
     may_lack = ("plan_",)
 
     objective_: Array
+    _weight_history: Array | None = None
     anchors_: list[Array]
     bases_: list[Array]
     scalings_: tuple[ViewScaling, ...]
