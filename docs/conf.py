@@ -107,4 +107,4 @@ html_theme_options = {
     "back_to_top_button": True,
 }
 # Pages without pages below them need no list of those.
-html_sidebars = {name: [] for name in ("index", "getting_started", "benchmark", "mathematics")}
+html_sidebars = {name: [] for name in ("index", "getting_started")}

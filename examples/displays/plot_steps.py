@@ -1,7 +1,7 @@
 """
-=====================
+====================
 The steps of one fit
-=====================
+====================
 
 Three views of 120 samples in three groups: texts tell the first group from the others, images the
 second, and the third view is noise. With two anchors, the space that the views share is a plane. From
