@@ -4,9 +4,9 @@ The steps of one fit
 ====================
 
 Three views of 120 samples in three groups: texts tell the first group from the others, images the
-second, and the third view is noise. With two anchors, the space that the views share is a plane. From
-a random start, the views agree on three directions, and the noise loses its weight. Points have the
-colors of the groups, which the fit does not know.
+second, and the third view is noise. With two anchors, the space that the views share is a plane.
+From a random start, the views agree on three directions, and the noise loses its weight. Points
+have the colors of the groups, which the fit does not know.
 """
 
 import matplotlib.pyplot as plt
