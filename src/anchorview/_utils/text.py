@@ -60,6 +60,19 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if 0 < share < 0.0995 else f"{100 * share:.0f} %"
 
 
+def number_text(value: float) -> str:
+    """Number with the digits that people read.
+
+    Examples
+    --------
+    >>> [number_text(value) for value in (110.4, 1987.3, 0.01234, 23456.7)]
+    ['110', '1987', '0.0123', '23,457']
+    """
+    if abs(value) < 1000:
+        return f"{value:.3g}"
+    return f"{value:.0f}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
 def shorten(name: object, max_length: int = MAX_NAME_LENGTH) -> str:
     """Return a name on one line, with an ellipsis in the middle if it is too long.
 

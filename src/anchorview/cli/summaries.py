@@ -212,7 +212,7 @@ def explained_lines(summary: "pd.DataFrame", record: Record) -> Iterator[str]:
         "Confidence": shown["confidence"].map("{:.2f}".format).replace("nan", ""),
         "Nearest": ["" if each is None else printable(each) for each in shown["nearest_cluster"]],
         "Separation": shown["separation"].map("{:.2f}".format).replace("nan", ""),
-        "Leading feature": [printable(each[0]) if each else "" for each in shown["features"]],
+        "Title": list(map(printable, shown["title"])),
     }
     yield table(zip(shown.index, *columns.values(), strict=True), "Cluster", *columns)
     if len(shown) < len(summary):

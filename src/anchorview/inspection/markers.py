@@ -1,6 +1,6 @@
 """Markers: features by which clusters differ from the other samples."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -109,12 +109,20 @@ def cluster_markers(
     return marker_table(labeled_source(model_or_labels, X), n_features)
 
 
+def _all(features: Sequence[Feature]) -> Array:
+    return np.ones(len(features), dtype=bool)
+
+
 def marker_table(
     labeled: LabeledSource,
     n_features: int | None = None,
     moments: Sequence[ViewMoments] | None = None,
+    are_compared: Callable[[Sequence[Feature]], Array] = _all,
 ) -> pd.DataFrame:
-    """Table of :func:`cluster_markers`, from the moments of each view if they are known."""
+    """Table of :func:`cluster_markers`, from the moments of each view if they are known.
+
+    `are_compared` says which features of a view are in the table.
+    """
     if moments is None:
         work = partial(part_moments, len(labeled.clusters))
         moments = labeled.reduce(work, merge_views, "markers")
@@ -139,9 +147,13 @@ def marker_table(
             overflows = not np.isfinite(inside.values.squares + outside.values.squares).all()
         if overflows:
             raise ValueError(labeled.source.problem("overflow", p))
-        columns.append(_statistics(inside, outside))
-        views += [labeled.view_names[p]] * len(of_view)
-        features += of_view
+        kept = np.flatnonzero(are_compared(of_view))
+        statistics = _statistics(inside, outside)
+        columns.append({name: values[:, kept] for name, values in statistics.items()})
+        views += [labeled.view_names[p]] * len(kept)
+        features += [of_view[j] for j in kept]
+    if not features:
+        return pd.DataFrame()
     table = {name: np.hstack([view[name] for view in columns]) for name in columns[0]}
     table["q_value"] = adjusted_p_values(table["p_value"])
 

@@ -14,6 +14,7 @@ from anchorview.estimators.preparation import Preparation
 from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
 from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source, with_words
 from anchorview.inspection.markers import leading_markers, marker_table, shares_text
+from anchorview.inspection.titles import cluster_titles
 from anchorview.inspection.typical_samples import Keep, merge_samples, nearest, samples_of_blocks
 from anchorview.inspection.view_contributions import PartContributions, contribution_moments
 from anchorview.inspection.view_means import explanation_of
@@ -43,6 +44,8 @@ def cluster_summary(
     summary : DataFrame
         Indexed by cluster, with the columns
 
+        - `title`: the readable features that set the cluster apart, in a few words, such as
+          ``"audio: price 110, stereo"``; or its name, given by ``relabel``. All are different.
         - `size`, `share`: number of samples, and their share of all.
         - `confidence`: mean confidence of the samples, as for :func:`doubtful`.
         - `nearest_cluster`: the cluster whose center has the smallest mean squared distance to the
@@ -60,7 +63,7 @@ def cluster_summary(
           contribution (:func:`view_contributions`), if positive, divided by the sum of the positive
           ones.
 
-        A cluster without samples has the size 0 and nothing else.
+        A cluster without samples has a title, the size 0 and nothing else.
 
     See Also
     --------
@@ -69,8 +72,8 @@ def cluster_summary(
 
     %(digits)s
     >>> summary = cluster_summary(model, views)
-    >>> list(summary.columns[:6])
-    ['size', 'share', 'confidence', 'nearest_cluster', 'separation', 'medoids']
+    >>> list(summary.columns[:5])
+    ['title', 'size', 'share', 'confidence', 'nearest_cluster']
     >>> int(summary["size"].sum())
     2000
     """
@@ -101,6 +104,8 @@ def summary_of(labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.Da
     labels, positions = sums.medoids[["label", "position"]].to_numpy().T
     samples = labeled.sample_index[positions]
     summary["medoids"] = [tuple(samples[labels == c].tolist()) for c in range(len(summary))]
+    sizes = summary["size"].to_numpy()
+    summary.insert(0, "title", cluster_titles(labeled, sums.moments, sizes))
     features = _leading_features(labeled, sums, n_features)
     summary["features"] = [features.get(cluster, ()) for cluster in labeled.clusters]
     support = np.maximum(sums.contributions.mean, 0)

@@ -1,0 +1,178 @@
+"""Titles: clusters named by the readable features by which they differ most.
+
+Features of embeddings ("e117", "pc3") and those without names say nothing, and are left out.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anchorview._utils.text import number_text, shorten
+from anchorview._utils.typing import Array
+from anchorview.inspection.cluster_moments import Feature, ViewMoments
+from anchorview.inspection.labeled_parts import LabeledSource
+from anchorview.inspection.markers import leading_markers, marker_table
+
+N_CONSIDERED = 60
+"""Number of leading features of a cluster that may be in its title."""
+
+MIN_EFFECT, RELATIVE_EFFECT, LARGE_EFFECT = 0.3, 0.35, 3.0
+"""Least effect of a feature in a title, and relative to the strongest; larger ones than the last
+count the same."""
+
+MIN_SHARE, OFTEN, RARE = 0.5, 0.25, 0.1
+"""Shares of its samples from which on a cluster has a level, or often has it if nothing else is
+known, and up to which it lacks it."""
+
+MAX_PIECES, MAX_LENGTH, MAX_PIECE = 4, 44, 32
+"""Maximum number of features in a title, its length after the first two, and that of a feature."""
+
+MAX_NARROW = 60
+"""Features of wider views are named without their means."""
+
+YES, NO = {"true", "yes"}, {"false", "no"}
+
+COMPONENTS = set(
+    "pc ic dc lv dim dimension emb embed embedding feat feature var variable col column comp "
+    "component factor latent hidden lsa lsi svd pca ica nmf umap tsne vec vector pixel px".split()
+)
+NUMBERED = re.compile(r"([a-z]*)[\s_.:-]*\d+", re.IGNORECASE)
+
+MANY_NUMBERED = 16
+"""Names of one letter and a number are those of an embedding if most of so many features have
+them."""
+
+
+def are_readable(features: Sequence[Feature]) -> Array:
+    """Which features of a view have names that tell people something."""
+    matches = [NUMBERED.fullmatch(feature.column) for feature in features]
+    stems = [None if match is None else match[1].lower() for match in matches]
+    letters = [stem is not None and len(stem) == 1 for stem in stems]
+    numbered = sum(letters) >= max(MANY_NUMBERED, len(features) / 2)
+    unreadable = [
+        stem == "" or stem in COMPONENTS or (numbered and letter)
+        for stem, letter in zip(stems, letters, strict=True)
+    ]
+    return ~np.array(unreadable, dtype=bool)
+
+
+def cluster_titles(
+    labeled: LabeledSource, moments: Sequence[ViewMoments], sizes: Array
+) -> list[str]:
+    """Short title of each cluster, all different; a name that a person has given is the title.
+
+    Clusters without a readable feature are named by their number.
+    """
+    pieces: dict[Any, list[str]] = {cluster: [] for cluster in labeled.clusters}
+    if np.count_nonzero(sizes) > 1:
+        markers = marker_table(labeled, N_CONSIDERED, moments, are_readable)
+        widths = [view.numbers.nonzeros.shape[1] for view in moments]
+        views = zip(labeled.view_names, widths, strict=True)
+        narrow = {name for name, width in views if width <= MAX_NARROW}
+        pieces |= _pieces_by_cluster(markers, narrow)
+    names = list(map(str, labeled.clusters))
+    given = [name for name in names if not name.lstrip("-").isdecimal()]
+    shown = zip(names, pieces.values(), strict=True)
+    return _distinct({name: [name] if name in given else found for name, found in shown})
+
+
+def _pieces_by_cluster(markers: pd.DataFrame, narrow: Iterable[str]) -> dict[Any, list[str]]:
+    """What may be in the title of each cluster, the strongest first."""
+    if not len(markers):
+        return {}
+    if "column" not in markers:
+        markers = markers.assign(column=markers["feature"], kind="number")
+    markers = markers.assign(strength=markers["effect"].abs().clip(upper=LARGE_EFFECT))
+    markers = markers[markers["strength"] >= MIN_EFFECT]
+    levels = markers.loc[markers["kind"] == "level", ["view", "column", "feature"]]
+    texts = [_level(row) for row in levels.drop_duplicates().to_dict("records")]
+    pieces = {}
+    for cluster, rows in leading_markers(markers, N_CONSIDERED, ["cluster"]).groupby("cluster"):
+        rows = rows[rows["strength"] >= RELATIVE_EFFECT * rows["strength"].max()]
+        for least in (MIN_SHARE, OFTEN):
+            found = [
+                _piece(row, row["view"] in narrow, texts.count(_level(row)) == 1, least)
+                for row in rows.to_dict("records")
+            ]
+            pieces[cluster] = list(dict.fromkeys(filter(None, found)))
+            if pieces[cluster]:
+                break
+    return pieces
+
+
+def _level(marker: Mapping[Any, Any]) -> str:
+    return str(marker["feature"])[len(marker["column"]) + 1 :]
+
+
+def _piece(marker: Mapping[Any, Any], with_mean: bool, is_only: bool, least: float) -> str:
+    """What a feature says about a cluster; nothing if it is about a level that most lack.
+
+    A level of only one column stands for itself, and is followed by a colon at the beginning.
+    """
+    name = shorten(marker["column"].replace("_", " "), MAX_PIECE)
+    inside, outside = marker["mean_in"], marker["mean_out"]
+    if marker["kind"] == "date":
+        return f"{name} {date_text(inside)}"
+    is_level = marker["kind"] == "level"
+    if is_level or _is_indicator(marker):
+        level = _level(marker).lower() if is_level else "yes"
+        if level in YES | NO:
+            has = inside if level in YES else 1 - inside
+            return name if has >= MIN_SHARE else f"no {name}" if has <= RARE else ""
+        if inside < least or inside < outside:
+            return ""
+        level = shorten(_level(marker), MAX_PIECE)
+        if least < MIN_SHARE:
+            return f"often {name} {level}"
+        stands_alone = is_only and sum(map(str.isalpha, level)) >= 3
+        return f"{level}:" if stands_alone else f"{name} {level}"
+    if with_mean:
+        return f"{name} {number_text(inside)}"
+    return name if inside > outside else f"low {name}"
+
+
+def _is_indicator(marker: Mapping[Any, Any]) -> bool:
+    """Whether a number is 0 or 1."""
+    shares = marker["nonzero_in"], marker["nonzero_out"]
+    return bool(np.allclose(shares, (marker["mean_in"], marker["mean_out"])))
+
+
+def date_text(days: float) -> str:
+    """Month of a mean of days since 1970."""
+    return str(pd.Timestamp(0) + pd.Timedelta(days=days))[:7]
+
+
+def _distinct(pieces: Mapping[str, Sequence[str]]) -> list[str]:
+    """Title of each cluster, by its name: as many pieces as fit, and more where two are equal."""
+    counts = {name: _fitting(found) for name, found in pieces.items()}
+    while True:
+        titles = {name: _joined(found[: counts[name]]) for name, found in pieces.items()}
+        equal = [
+            name
+            for name, title in titles.items()
+            if list(titles.values()).count(title) > 1 and counts[name] < len(pieces[name])
+        ]
+        if not equal:
+            break
+        counts |= {name: counts[name] + 1 for name in equal}
+    seen = list(titles.values())
+    return [
+        f"{title} ({name})" if title and seen.count(title) > 1 else title or f"cluster {name}"
+        for name, title in titles.items()
+    ]
+
+
+def _fitting(pieces: Sequence[str]) -> int:
+    """Number of pieces that fit in a title."""
+    lengths = np.cumsum([len(piece) + 2 for piece in pieces[:MAX_PIECES]])
+    return min(len(lengths), max(2, int((lengths <= MAX_LENGTH).sum())))
+
+
+def _joined(pieces: Sequence[str]) -> str:
+    """Title of some pieces, of which a level that stands for itself comes first."""
+    alone = [piece for piece in pieces if piece.endswith(":")]
+    rest = [piece.removesuffix(":") for piece in pieces if piece not in alone[:1]]
+    return " ".join([*alone[:1], ", ".join(rest)]).removesuffix(": ").strip()
