@@ -35,11 +35,12 @@ MAX_NARROW = 60
 
 YES, NO = {"true", "yes"}, {"false", "no"}
 
-COMPONENTS = set(
-    "pc ic dc lv dim dimension emb embed embedding feat feature var variable col column comp "
-    "component factor latent hidden lsa lsi svd pca ica nmf umap tsne vec vector pixel px".split()
+COMPONENT = re.compile(
+    r"(|[pi]ca?|d(im(ension)?|c)|lv|emb(ed(ding)?)?|feat(ure)?|var(iable)?|col(umn)?|comp(onent)?|"
+    r"factor|latent|hidden|ls[ai]|svd|nmf|umap|tsne|vec(tor)?|pixel|px)[\s_.:-]*\d+",
+    re.IGNORECASE,
 )
-NUMBERED = re.compile(r"([a-z]*)[\s_.:-]*\d+", re.IGNORECASE)
+LETTER_AND_NUMBER = re.compile(r"[a-z][\s_.:-]*\d+", re.IGNORECASE)
 
 MANY_NUMBERED = 16
 """Names of one letter and a number are those of an embedding if most of so many features have
@@ -48,15 +49,11 @@ them."""
 
 def are_readable(features: Sequence[Feature]) -> Array:
     """Which features of a view have names that tell people something."""
-    matches = [NUMBERED.fullmatch(feature.column) for feature in features]
-    stems = [None if match is None else match[1].lower() for match in matches]
-    letters = [stem is not None and len(stem) == 1 for stem in stems]
-    numbered = sum(letters) >= max(MANY_NUMBERED, len(features) / 2)
-    unreadable = [
-        stem == "" or stem in COMPONENTS or (numbered and letter)
-        for stem, letter in zip(stems, letters, strict=True)
-    ]
-    return ~np.array(unreadable, dtype=bool)
+    columns = [feature.column for feature in features]
+    named = np.array([COMPONENT.fullmatch(column) is None for column in columns], dtype=bool)
+    lettered = np.array([LETTER_AND_NUMBER.fullmatch(c) is not None for c in columns], dtype=bool)
+    are_many = lettered.sum() >= max(MANY_NUMBERED, len(columns) / 2)
+    return named & ~lettered if are_many else named
 
 
 def cluster_titles(
