@@ -36,8 +36,8 @@ MAX_NARROW = 60
 YES, NO = {"true", "yes"}, {"false", "no"}
 
 COMPONENT = re.compile(
-    r"(|[pi]ca?|d(im(ension)?|c)|lv|emb(ed(ding)?)?|feat(ure)?|var(iable)?|col(umn)?|comp(onent)?|"
-    r"factor|latent|hidden|ls[ai]|svd|nmf|umap|tsne|vec(tor)?|pixel|px)[\s_.:-]*\d+",
+    r"(|[pi]ca?|dimension|dim|dc|lv|embedding|embed|emb|feature|feat|variable|var|column|col|"
+    r"component|comp|factor|latent|hidden|ls[ai]|svd|nmf|umap|tsne|vector|vec|pixel|px)[\s_.:-]*\d+",
     re.IGNORECASE,
 )
 LETTER_AND_NUMBER = re.compile(r"[a-z][\s_.:-]*\d+", re.IGNORECASE)
