@@ -142,13 +142,6 @@ def test_levels_unknown_rare_and_missing():
     assert encoder.get_feature_names_out().tolist() == ["x=a", "x=other", "x=other_"]
 
 
-@pytest.mark.parametrize("step", ["lognorm", "clr", "tfidf"])
-def test_counts_are_not_missing(step):
-    with pytest.raises(ValueError, match="contains NaN"):
-        STEPS[step].fit_transform(np.where(COUNTS > 3, np.nan, COUNTS))
-    assert STEPS[step].fit(COUNTS.tolist()).n_samples_seen_ == len(COUNTS)
-
-
 def test_kinds_and_names_of_columns_decide():
     encoder = TableEncoder().fit(TABLE)
     with pytest.raises(ValueError, match="'age' holds 'old' at row 2"):

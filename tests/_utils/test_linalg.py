@@ -83,11 +83,6 @@ class TestRankAndDirections:
         np.testing.assert_allclose(directions.T @ directions, np.eye(5), atol=1e-5)
 
 
-def test_zeros_have_no_directions():
-    rank, directions, values = rank_and_directions(np.zeros((8, 3)), 4, 2, TOLERANCE)
-    assert (rank, directions.shape, values.shape) == (0, (3, 0), (0,))
-
-
 @pytest.mark.parametrize("dense_part", [2**24, 150])
 def test_products_of_columns(dense_part, set_constants):
     set_constants(linalg, DENSE_PART=dense_part)

@@ -34,19 +34,6 @@ def test_two_threads_never_share_the_memory_of_a_buffer():
         assert not any(np.shares_memory(a, b) for a, b in combinations(held, 2))
 
 
-def test_few_results_are_held_at_a_time():
-    computed, taken, waiting = [], [], []
-
-    def work(block):
-        computed.append(block)
-        return block
-
-    for result in map_blocks(work, BLOCKS, "work"):
-        taken.append(result)
-        waiting.append(len(computed) - len(taken))
-    assert max(waiting) <= 3
-
-
 def test_overlapping_maps_restore_the_blas_threads():
     def limits():
         return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()}
@@ -95,13 +82,6 @@ def test_an_error_stops_the_map_and_its_threads(cores, error, monkeypatch):
     assert seen == [0, 1, 2]
     assert len(done) < 39
     assert not [t for t in threading.enumerate() if t.name.startswith("anchorview")]
-
-
-def test_no_thread_starts_where_there_are_none(set_constants):
-    """As in a browser, whatever the number of threads asked for."""
-    set_constants(threads, HAS_THREADS=False)
-    found = [result for _, result in parallel_map(lambda _: threading.get_ident(), range(5), 3)]
-    assert found == [threading.get_ident()] * 5
 
 
 def test_maps_share_shared_thread_pool_also_after_an_error():

@@ -55,16 +55,6 @@ def test_a_view_of_tiny_importance_is_as_if_left_out(name, views):
     assert adjusted_rand_score(tiny.labels_, fitted(name, views, **settings).labels_) > 0.97
 
 
-@pytest.mark.parametrize("name", WEIGHING)
-def test_important_views_decide(name):
-    first, y = make_multiview(120, n_clusters=3, separation=8, random_state=0)
-    second, z = make_multiview(120, n_clusters=3, separation=8, random_state=1)
-    data = first | {f"other_{name}": view for name, view in second.items()}
-    for names, classes in ((list(data)[:3], y), (list(data)[3:], z)):
-        labels = fitted(name, data, view_importance=dict.fromkeys(names, 1e3)).labels_
-        assert adjusted_rand_score(labels, classes) > 0.7
-
-
 @pytest.mark.parametrize("name", ["AMGL", "SMVSC", "FPMVSCAG", "OMSC", "EOMSCCA"])
 def test_importance_counts_like_copies_of_the_view(name, views):
     # These do not depend on the number of views: a common factor of their terms cancels.

@@ -3,7 +3,6 @@ import pytest
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.compared import bmvc
 from anchorview.compared.bmvc import (
     BMVC,
     KernelView,
@@ -15,7 +14,7 @@ from anchorview.compared.bmvc import (
     signs,
     squared_distances,
 )
-from helpers.data import clustered_data, clustered_views
+from helpers.data import clustered_data
 
 BETA, GAMMA, LAMBDA, R = 0.003, 0.01, 1e-5, 5
 
@@ -94,23 +93,6 @@ class TestKernel:
         assert (D == 0).sum() == 10
         np.testing.assert_allclose(D, plain_distances(X.astype(float), X[:10]), rtol=1e-4)
 
-    def test_width_ignores_samples_that_are_anchors(self):
-        X = np.array([[0.0], [1.0], [3.0], [3.0]])
-        # The distances to the nearest other anchors are 1, 1, 2 and 2.
-        got = centered_kernel(MultiViewData([X]), 0, X[:2])
-        np.testing.assert_allclose(got, plain_kernel(X, X[:2], 3.0))
-        # Only the first sample differs from the anchor, by 3.
-        got = centered_kernel(MultiViewData([X[[0, 2, 3]]]), 0, X[2:3])
-        np.testing.assert_allclose(got, plain_kernel(X[[0, 2, 3]], X[2:3], 6.0))
-        assert not centered_kernel(MultiViewData([X[2:]]), 0, X[2:3]).any()
-
-    def test_blocks_change_nothing(self, set_constants):
-        X = np.random.default_rng(0).random((50, 6))
-        whole = centered_kernel(MultiViewData([X]), 0, X[:8])
-        set_constants(bmvc, KERNEL_BLOCK=80)
-        blockwise = centered_kernel(MultiViewData([X]), 0, X[:8])
-        np.testing.assert_allclose(blockwise, whole, atol=1e-12)
-
     @pytest.mark.parametrize(("exponent", "dtype"), [(-480, "f8"), (490, "f8"), (-110, "f4")])
     def test_the_unit_of_a_view_does_not_matter(self, exponent, dtype):
         X = np.random.default_rng(0).standard_normal((60, 3)).astype(dtype)
@@ -119,14 +101,6 @@ class TestKernel:
         model = BMVC(2, random_state=0).fit([X, scaled])
         np.testing.assert_array_equal(model.codes_, expected.codes_)
         np.testing.assert_array_equal(model.labels_, expected.labels_)
-
-    def test_factor_of_single_precision_kernels(self):
-        # With so many samples, the kernel's Gram matrix exceeds beta by ten digits.
-        K = np.random.default_rng(0).random((20_000, 3)).astype(np.float32).repeat(20, axis=1)
-        view = KernelView(K, BETA, GAMMA)
-        L = np.tril(view.factor[0])
-        G = K.astype(float).T @ K.astype(float)
-        np.testing.assert_allclose(L @ L.T, (1 - GAMMA) * G + BETA * np.eye(60), rtol=1e-10)
 
 
 def test_objective_is_as_stated_and_never_increases(kernels):
@@ -180,18 +154,6 @@ class TestEstimator:
         np.testing.assert_array_equal(scores.argmax(axis=1), model.labels_)
         assert (np.diff(model.objective_) <= 0).all()
         assert model.n_iter_ == 7
-
-    def test_initial_sample_has_at_least_one_sample_per_bit(self, set_constants):
-        set_constants(bmvc, INIT_SAMPLES=20)
-        model = BMVC(2, n_anchors=50, code_length=45, random_state=0)
-        assert model.fit(clustered_views(60, 2, (5,))[0]).codes_.shape == (60, 45)
-
-    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    def test_codes_as_long_as_there_are_samples(self, dtype):
-        views = [view.astype(dtype) for view in clustered_views(200, 2, (5, 4))[0].values()]
-        model = BMVC(2, n_anchors=200, code_length=200, random_state=0).fit(views)
-        assert model.codes_.shape == (200, 200)
-        assert np.isfinite(model.objective_).all()
 
     def test_reference_view_gives_the_initial_codes(self, data):
         by_position, by_name, other = (

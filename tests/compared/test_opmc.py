@@ -153,12 +153,3 @@ def test_an_offset_costs_no_digits(noisy):
     moved = OPMC(5, n_init=3, scaling="none", random_state=0).fit([X + 1e6 for X in noisy])
     np.testing.assert_array_equal(moved.labels_, expected.labels_)
     np.testing.assert_allclose(moved.objective_, expected.objective_, rtol=1e-8)
-
-
-@pytest.mark.parametrize("n_features", [1, 2])
-def test_views_with_few_features_are_not_lost_by_row_scaling(n_features):
-    rng = np.random.default_rng(0)
-    y = np.arange(90) % 3
-    X = 5 * y[:, None] + rng.random((90, n_features))
-    model = OPMC(3, n_init=10, random_state=0).fit([X])
-    assert adjusted_rand_score(y, model.labels_) == 1

@@ -56,13 +56,3 @@ def test_clusters_are_the_components_of_the_graph(clusters):
     # No anchor is linked to samples of two clusters.
     for column in model.graph_.toarray().T:
         assert len(np.unique(model.labels_[column > 0])) <= 1
-
-
-def test_more_components_than_clusters_are_merged():
-    rng = np.random.default_rng(0)
-    centers = np.array([[0.0, 0], [0, 3], [100, 0], [100, 3]])
-    y = np.repeat(np.arange(4), 30)
-    views = [centers[y] + 0.1 * rng.standard_normal((120, 2)) for _ in range(2)]
-    model = SFMC(2, n_neighbors=3, random_state=0).fit(views)
-    assert model.n_components_ > 2
-    assert adjusted_rand_score(y // 2, model.labels_) == 1

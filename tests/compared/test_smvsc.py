@@ -47,8 +47,3 @@ def test_fpmvscag_equals_smvsc_without_a_ridge(views):
     np.testing.assert_array_equal(model.objective_, other.objective_)
     np.testing.assert_array_equal(model.graph_, other.graph_)
     np.testing.assert_array_equal(model.labels_, other.labels_)
-
-
-def test_as_many_anchors_as_samples(views):
-    few = [view[:12] for view in views]
-    assert SMVSC(2, n_anchors=12, **QUICK).fit(few).graph_.shape == (12, 12)

@@ -4,8 +4,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
 from anchorview._utils.linalg import polar
-from anchorview.compared import uomvsc
-from anchorview.compared._neighbor_graphs import leading_eigenvectors
 from anchorview.compared.uomvsc import (
     UOMVSC,
     agreement_weights,
@@ -37,15 +35,6 @@ def problem():
     return A, B, H, rng.permutation(np.arange(80) % 4)
 
 
-def fused(A, B, lambda_, alpha, beta):
-    weights = [*((1 - lambda_) * alpha), *(lambda_ * beta)]
-    return sum(w * M for w, M in zip(weights, [*A, *B], strict=True))
-
-
-def objective(A, B, H, F, lambda_, alpha, beta):
-    return np.trace(H.T @ (fused(A, B, lambda_, alpha, beta) @ F))
-
-
 class TestAuthorsProgram:
     def test_graphs_and_iterations_from_their_initialization(self, toy, stacks, authors):
         """The last graphs are those of the concatenated views."""
@@ -68,18 +57,6 @@ class TestAuthorsProgram:
         model = UOMVSC(3, random_state=0).fit(toy[0])
         assert model.objective_[-1] == pytest.approx(authors["Obj"].ravel()[-1], rel=1e-6)
         assert adjusted_rand_score(model.labels_, authors["F"].argmax(axis=1)) == 1
-
-
-def test_signs_and_order_of_eigenvectors_do_not_matter(toy, monkeypatch):
-    expected = UOMVSC(3, random_state=0).fit(toy[0])
-
-    def other_eigenvectors(A, count):
-        return leading_eigenvectors(A, count)[:, ::-1] * [1, -1, -1]
-
-    monkeypatch.setattr(uomvsc, "leading_eigenvectors", other_eigenvectors)
-    model = UOMVSC(3, random_state=0).fit(toy[0])
-    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-9)
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
 
 
 class TestSteps:
@@ -127,28 +104,3 @@ def test_an_empty_cluster_gets_a_sample():
     labels = fuse_graphs([A], [A], H, labels, np.ones(1), lambda_=0.5, max_iter=1, tol=1e-6)[0]
     assert sorted(np.bincount(labels, minlength=5)) == [1, 9, 10, 10, 10]
     assert np.sum(labels != y) == 1
-
-
-def test_lambda_chooses_between_the_graphs(problem):
-    A, B, H, labels = problem
-    zeros = [0 * M for M in A]
-
-    def values(A, B, lambda_):
-        return fuse_graphs(A, B, H, labels, np.ones(len(A)), lambda_=lambda_, max_iter=4, tol=0)[-1]
-
-    np.testing.assert_allclose(values(A, B, 0), values(A, zeros, 0))
-    np.testing.assert_allclose(values(A, B, 1), values(zeros, B, 1))
-    assert not np.allclose(values(A, B, 0), values(A, B, 1))
-
-
-def test_learned_attributes(toy):
-    model = UOMVSC(3, lambda_=0.2, random_state=0).fit(toy[0])
-    alpha, beta = model.graph_weights_, model.partition_weights_
-    np.testing.assert_allclose(np.linalg.norm([alpha, beta], axis=1), 1)
-    weights = (0.8 * alpha + 0.2 * beta)[:3]
-    np.testing.assert_allclose(model.views_["weight"], weights / weights.sum())
-    H, F = model.embedding_, scaled_indicator(model.labels_, 3)
-    np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-10)
-    A, B = view_affinities(MultiViewData(toy[0]), 3, 15, np.ones(3))
-    value = objective(A, B, H, F, 0.2, alpha, beta)
-    assert value == pytest.approx(model.objective_[-1], rel=1e-10)

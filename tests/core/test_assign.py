@@ -8,7 +8,6 @@ from anchorview._utils.linalg import unit_rows
 from anchorview.core import blockwise_kmeans
 from anchorview.core.assign import (
     Assignment,
-    ClusterSpread,
     assigned,
     cluster_spread,
     labels_of_runs,
@@ -73,11 +72,6 @@ def test_distances_and_spread_equal_a_direct_computation(set_constants, normaliz
     np.testing.assert_allclose(spread.mean_square, own.mean())
     by_cluster = [own[labels == c].mean() for c in range(4)]
     np.testing.assert_allclose(spread.mean_square_per_cluster, by_cluster)
-
-
-def test_an_empty_cluster_has_the_spread_of_all_samples():
-    spread = ClusterSpread.of(np.array([0, 0, 2]), np.array([1.0, 3.0, 5.0]), 3)
-    np.testing.assert_allclose(spread.mean_square_per_cluster, [2, 3, 5])
 
 
 @pytest.mark.parametrize("normalize", [True, False])

@@ -8,11 +8,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData, make_multiview
 from anchorview._utils import linalg
-from anchorview._utils.linalg import times
-from anchorview.core import compress, solve
+from anchorview.core import compress
 from anchorview.core.compress import problem_from_summaries, summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings
-from anchorview.core.solve import without_zero_rows
 from helpers.blocks import rows_per_block
 from helpers.problems import problems
 
@@ -131,17 +129,6 @@ def test_products_of_wide_views_are_added_up_one_by_one(dtype, set_constants):
         np.testing.assert_allclose(found[pattern].matrix, summary.matrix, atol=error)
 
 
-def test_few_rows_of_many_patterns_do_not_refer_to_buffers():
-    views, _ = make_multiview(30, n_clusters=3, n_features=(20,) * 3, missing=0.4, random_state=0)
-    data = MultiViewData(views)
-    assert len(data.groups) > 3
-    with rows_per_block(data, 4):
-        summaries = summarize_groups(data, fit_scalings(data, "none"))
-    for group in data.groups:
-        expected = np.hstack([data.views[p][group.rows] for p in group.views])
-        np.testing.assert_array_equal(summaries[group.views].matrix, expected)
-
-
 def test_the_start_of_wide_views_from_their_products(set_constants):
     views, _ = make_multiview(600, n_clusters=3, n_features=(300, 240, 8), random_state=0)
     options = {"solver": "compressed", "n_init": 1, "random_state": 0}
@@ -191,17 +178,3 @@ def test_a_beta_of_any_size_gives_an_orthonormal_embedding_or_an_error(init, uni
             np.testing.assert_allclose(S @ S.T, embeddings[0] @ embeddings[0].T, atol=1e-4)
         assert embeddings or beta >= 1e3
     assert refused
-
-
-@pytest.mark.parametrize("init", ["gcca", "random", "identity"])
-def test_products_without_zero_rows_give_the_same_fit(init, set_constants):
-    set_constants(solve, LARGE_VIEW=0)
-    (nothing,) = without_zero_rows([np.zeros((6, 2))])
-    np.testing.assert_array_equal(times(nothing, np.ones((2, 3))), np.zeros((6, 3)))
-    views, _ = make_multiview(300, n_clusters=3, n_features=(20, 15, 10), random_state=0)
-    options = {"solver": "compressed", "init": init, "n_init": 1, "random_state": 0}
-    found = DALMC(3, **options).fit(views)
-    set_constants(solve, ZERO_SHARE=2.0)
-    expected = DALMC(3, **options).fit(views)
-    np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-10)
-    np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-8)

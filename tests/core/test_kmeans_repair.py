@@ -38,15 +38,6 @@ def test_a_missing_cluster_gets_one_of_two_centroids(dtype):
     np.testing.assert_allclose(found[order], means, atol=1e-6)
 
 
-def test_an_empty_cluster_is_used():
-    points, y = make_clusters()
-    means = [points[y == c].mean(axis=0) for c in range(5)]
-    # The last two of six clusters share a centroid, and one centroid has no points.
-    means[4] = points[y >= 4].mean(axis=0)
-    stuck = np.array([*means, np.full(6, 50.0)])
-    assert inertia(points, settled(points, repaired(points, stuck))) < 0.25 * inertia(points, stuck)
-
-
 def test_separated_clusters_and_equal_points_stay():
     points, _ = make_clusters()
     assert repaired(points, settled(points, points[:6])) is None
@@ -64,16 +55,3 @@ def test_moves_lower_the_inertia(seed, k):
     if after is not None:
         assert inertia(points, after) < inertia(points, before)
         assert after.shape == before.shape
-
-
-def test_stale_memory_of_blas_gives_no_warning():
-    # OpenBLAS multiplies rows of five single-precision numbers on AVX-512 in registers of which it
-    # leaves a part as it was, and discards the results, but not the flag that a NaN there sets.
-    rng = np.random.default_rng(0)
-    stale = np.full((400, 2), 0x7FA00001, np.uint32).view(np.float32)[:, 0]
-    rows = np.ones((8, 400), np.float32)
-    for n in range(8, 200):
-        points = rng.standard_normal((n, 5), dtype=np.float32)
-        with np.errstate(all="ignore"):
-            rows @ stale
-        repaired(points, points[:4])

@@ -119,18 +119,6 @@ def test_arrays_are_never_read_whole(tmp_path, block_bytes, chunks):
     assert sum(sizes) == 1000
 
 
-def test_folder_converts_to_itself_and_types_of_tables(tmp_path):
-    first = convert(save_npz(tmp_path / "data.npz"), tmp_path / "first")
-    second = convert(first, tmp_path / "second")
-    for file in first.iterdir():
-        assert (second / file.name).read_bytes() == file.read_bytes()
-    frame = pd.DataFrame({"x": [1, 2], "y": [3, 4]}, index=["a", "b"], dtype="int16")
-    tables = {"a_parquet": frame, "b_parquet": frame.astype("f4"), "c_csv": "id,x\na,1\nb,2\n"}
-    folder = convert(write_tables(tmp_path / "source", **tables), tmp_path / "new")
-    types = [np.load(folder / f"{name}.npy").dtype.name for name in "abc"]
-    assert types == ["int16", "float32", "int64"]
-
-
 @pytest.mark.parametrize("size", [60, 2**20])
 @pytest.mark.parametrize("name", ["data.npz", "data.h5"])
 def test_zero_rows_are_missing_only_if_asked_for(tmp_path, block_bytes, name, size):
@@ -163,16 +151,6 @@ def test_names_that_are_not_valid_file_names(tmp_path):
     names = {path.name for path in folder.iterdir()}
     assert names == {"rna_x.npy", "_hidden.npy", "é __.1.npy"}
     np.testing.assert_array_equal(open_views(folder).views["rna_x"][:], TALL)
-
-
-@pytest.mark.parametrize(
-    ("names", "taken"),
-    [(("a/x", "a_x"), "view 'a/x'"), (("A", "a"), "view 'A'"), (("sample_ids",), "sample ids")],
-)
-def test_names_that_collide(tmp_path, names, taken):
-    path = write_hdf5(tmp_path / "data.h5", **dict.fromkeys(names, TALL))
-    with pytest.raises(DataFileError, match=taken):
-        convert(path, tmp_path / "new")
 
 
 # Tables.
@@ -221,15 +199,6 @@ def test_refused_rows_of_a_later_block(tmp_path, block_bytes):
         assert {path.name for path in tmp_path.iterdir()} == {"source"}
 
 
-def test_tables_are_never_read_whole(tmp_path, block_bytes):
-    rows = "".join(f"s{i},{i},1\n" for i in range(1000))
-    source = write_tables(tmp_path / "source", a_csv=f"id,x,y\n{rows}")
-    block_bytes(640)
-    sizes = rows_converted(source, tmp_path / "new")
-    assert max(sizes) == 10
-    assert sum(sizes) == 1000
-
-
 # The folder is complete or does not exist.
 
 
@@ -258,21 +227,6 @@ def test_interrupted(tmp_path, problem):
         convert(path, tmp_path / "new")
     assert list((tmp_path / "new").iterdir()) == []
     assert_nothing_left(tmp_path)
-
-
-def test_source_damaged_in_the_middle(tmp_path, monkeypatch, block_bytes):
-    block_bytes(200)
-    with h5py.File(tmp_path / "data.h5", "w") as file:
-        node = file.create_dataset("a", data=WIDE, chunks=(2, 20), fletcher32=True)
-        place = node.id.get_chunk_info(3).byte_offset
-    with (tmp_path / "data.h5").open("r+b") as stream:
-        stream.seek(place)
-        stream.write(b"\xff" * 8)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataFileError, match=r"data\.h5: rows 6 to 7") as caught:
-        convert("data.h5", "new")
-    assert str(caught.value).count("data.h5") == 1
-    assert {path.name for path in tmp_path.iterdir()} == {"data.h5"}
 
 
 def test_disks_that_are_full_or_fill_up(tmp_path, monkeypatch):

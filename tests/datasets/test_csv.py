@@ -1,13 +1,12 @@
 """CSV files as programs write them: everything is detected, given or said."""
 
-import gzip
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import DALMC, read_views
+from anchorview import read_views
 from anchorview.datasets import convert, open_views
 from helpers.csv_dialects import DIALECTS, planted, write_dialect
 from helpers.view_files import error_of, write_tables
@@ -80,25 +79,6 @@ def test_notice_of_detection_as_an_error(tmp_path):
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match="decimal"):
             read_views(tmp_path / "a.csv")
-
-
-def test_semicolons_and_latin_letters_in_compressed_tsv(tmp_path):
-    text = "id;price;city\n" + "".join(f"s{i};{i},5;Málaga\n" for i in range(20))
-    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(text.encode("latin-1")))
-    view, messages = read_with_warnings(tmp_path / "a.tsv.gz")
-    assert view["price"].tolist() == [i + 0.5 for i in range(20)]
-    assert set(view["city"]) == {"Málaga"}
-    assert "cp125" in messages[0]
-
-
-def test_clusters_of_a_file_with_decimal_commas(tmp_path):
-    """Fault S10: such columns were categories, and the clusters wrong."""
-    y = np.arange(90) % 3
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 3)) + 9 * np.eye(3)[y])
-    table.to_csv(tmp_path / "a.tsv", sep="\t", decimal=",", index_label="id")
-    with pytest.warns(UserWarning, match="decimal"):
-        labels = DALMC(3, random_state=0).fit_predict(read_views(tmp_path / "a.tsv"))
-    assert len(set(zip(labels, y, strict=True))) == 3
 
 
 def test_damaged_encodings_and_unknown_options_are_refused(tmp_path):
@@ -175,9 +155,3 @@ def test_order_of_dates(tmp_path, texts, order):
     expected = [pd.to_datetime(t, format=order or "ISO8601") for t in texts]
     assert view["day"].tolist()[:2] == expected
     assert [order in message for message in messages] == ([] if order is None else [True])
-
-
-@pytest.mark.parametrize("text", ["12:30", "A-1", "2020", "3 kg", "May"])
-def test_texts_that_are_no_dates(tmp_path, text):
-    (tmp_path / "a.csv").write_text(f"id,t\na,{text}\nb,{text}\n")
-    assert only_view(tmp_path / "a.csv")["t"].dtype.kind != "M"

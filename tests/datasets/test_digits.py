@@ -1,12 +1,10 @@
 """The built-in digits."""
 
-from importlib import resources
-
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from anchorview.datasets import load_digits, read_views
+from anchorview.datasets import load_digits
 
 
 def test_views_target_and_attribution():
@@ -37,12 +35,3 @@ def test_views_and_target_belong_together(name):
     views, y = load_digits(return_X_y=True)
     learner = KNeighborsClassifier(1).fit(views[name][::2], y[::2])
     assert learner.score(views[name][1::2], y[1::2]) > 0.9
-
-
-def test_embedded_file_is_small_and_an_ordinary_file_of_views():
-    resource = resources.files("anchorview.datasets") / "data" / "digits.npz"
-    with resources.as_file(resource) as path:
-        assert path.stat().st_size < 2_200_000
-        data = read_views(path)
-    assert set(data.views) == set(load_digits().views)
-    np.testing.assert_array_equal(data.target, load_digits().target)

@@ -1,20 +1,16 @@
 """Files that declare too much, change, or are not files at all."""
 
 import os
-import shutil
-import struct
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 
-from anchorview.datasets import convert, file_contents
+from anchorview.datasets import file_contents
 from anchorview.datasets.formats import npy as npy_format
 from helpers.view_files import (
     LABELS,
     TALL,
-    WIDE,
     error_of,
     frame,
     save_matlab5,
@@ -50,16 +46,6 @@ def test_arrays_that_do_not_fit_into_memory(write, tmp_path, set_constants):
     assert "1.0 MB are free" in error_of(path)
 
 
-@pytest.mark.parametrize("dimension", [-1, -12, -(2**31)])
-def test_negative_dimensions_in_matlab(tmp_path, dimension):
-    path = save_matlab5(tmp_path / "a.mat", {"X1": WIDE})
-    shape = struct.pack("<ii", *WIDE.shape)
-    content = path.read_bytes()
-    assert content.count(shape) == 1
-    path.write_bytes(content.replace(shape, struct.pack("<ii", dimension, WIDE.shape[1])))
-    error_of(path)
-
-
 # What is not a file, or may not be read.
 
 
@@ -86,21 +72,3 @@ def test_files_without_permission(tmp_path, monkeypatch):
 
 
 # Files that change.
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_table_that_changes_during_a_conversion(tmp_path, suffix, monkeypatch):
-    path = tmp_path / "tables"
-    table = pd.DataFrame({"x": np.arange(5.0)}, index=list("abcde"))
-    write_tables(path, **{f"a_{suffix}": table.to_csv() if suffix == "csv" else table})
-    usage = shutil.disk_usage
-
-    def usage_after_a_change(folder):
-        other = write_tables(tmp_path / "t", **{f"a_{suffix}": table[::-1].to_csv()})
-        (other / f"a.{suffix}").replace(path / f"a.{suffix}")
-        return usage(folder)
-
-    monkeypatch.setattr(shutil, "disk_usage", usage_after_a_change)
-    message = error_of(path, lambda path: convert(path, tmp_path / "new"))
-    assert f"a.{suffix}" in message
-    assert "changed" in message

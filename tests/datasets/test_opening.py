@@ -19,7 +19,6 @@ from helpers.view_files import (
     TALL,
     WIDE,
     frame,
-    save_matlab5,
     save_matlab73,
     write_hdf5,
     write_npy_folder,
@@ -90,22 +89,6 @@ def test_reading_into_memory(write):
     expected[7, 1] = False
     expected[:, 0] &= TALL.any(axis=1)
     np.testing.assert_array_equal(read_views(path, zero_rows_missing=True).available, expected)
-
-
-@pytest.mark.parametrize(("writer", "name"), [(write_hdf5, "a.h5"), (write_zarr, "a.zarr")])
-def test_names_within_groups(writer, name, tmp_path):
-    others = {"obs__labels": LABELS, "note": np.ones(3)}
-    path = writer(tmp_path / name, rna__x=WIDE, protein__x=TALL, **others)
-    with pytest.warns(UserWarning, match=r"ignored: 'note' \(3 float64 values\)"):
-        data = open_views(path)
-    assert_views(data, **{"protein/x": TALL, "rna/x": WIDE})
-    np.testing.assert_array_equal(data.target, LABELS)
-
-
-@pytest.mark.parametrize("other", [TALL * 1j, np.ones((2, 2, 2))], ids=["complex", "cube"])
-@pytest.mark.parametrize(("writer", "name"), [(write_hdf5, "a.h5"), (write_zarr, "a.zarr")])
-def test_other_arrays_are_refused(writer, name, other, tmp_path):
-    assert "'b' holds" in error_of(writer(tmp_path / name, a=TALL, b=other))
 
 
 def test_labels_may_be_strings(tmp_path):
@@ -195,15 +178,6 @@ def test_parquet_with_different_samples(tmp_path):
     write_tables(tmp_path, b_parquet=frame(WIDE[:11], IDS[:11]))
     message = error_of(tmp_path)
     assert "b.parquet has 11" in message
-
-
-def test_formats_that_cannot_stay_on_disk(tmp_path):
-    np.savez(tmp_path / "data.npz", a=TALL)
-    save_matlab5(tmp_path / "data.mat", {"X1": TALL})
-    write_tables(tmp_path / "tables", a_csv="id,x\na,1\n", b_parquet=frame(TALL, IDS))
-    for name in ("data.npz", "data.mat", "tables"):
-        assert not stays_on_disk(tmp_path / name)
-        assert "convert" in error_of(tmp_path / name)
 
 
 # Opening reads what describes the views, not the views.

@@ -2,11 +2,10 @@
 
 import re
 import struct
-import zipfile
 
 import numpy as np
 import pytest
-from scipy import io, sparse
+from scipy import sparse
 
 from anchorview.datasets import read_views
 from helpers.view_files import (
@@ -107,13 +106,6 @@ def test_matlab_views(mat, variables, names):
     assert list(read_views(mat(variables)).views) == names
 
 
-def test_matlab_files_with_several_cell_arrays_or_no_views(mat):
-    message = error_of(mat({"A": [TALL], "B": [WIDE]}))
-    assert "'A', 'B'" in message
-    message = error_of(mat({"note": "some text", "k": SCALAR, "none": np.empty((0, 3))}))
-    assert "'note'" in message
-
-
 @pytest.mark.parametrize("transposed", [False, True])
 def test_matlab_sparse_matrices(mat, transposed):
     matrices = {"X1": SPARSE.tocsc(), "X2": sparse.csc_array((12, 4))}
@@ -124,13 +116,6 @@ def test_matlab_sparse_matrices(mat, transposed):
     assert_same(data.views["X1"], SPARSE)
     assert data.views["X2"].shape == (12, 4)
     assert data.views["X2"].nnz == 0
-
-
-def test_labels_for_each_view_must_be_the_same(mat):
-    copies = [LABELS[None, :], LABELS[None, :].astype(float)]
-    np.testing.assert_array_equal(read_views(mat({"truelabel": copies, "X1": TALL})).target, LABELS)
-    path = mat({"truelabel": [LABELS[None, :], LABELS[None, ::-1]], "X1": TALL})
-    assert "'truelabel'" in error_of(path)
 
 
 def test_other_matlab_variables_are_ignored(mat5):
@@ -144,13 +129,6 @@ def test_other_matlab_variables_are_ignored(mat5):
 
 
 COMPLEX, CUBE = WIDE * 1j, np.ones((2, 3, 4))
-
-
-@pytest.mark.parametrize("views", [{"X": [TALL]}, {"X1": TALL}], ids=["cell", "numbered"])
-def test_other_arrays_beside_the_views_of_matlab_cause_a_warning(mat, views):
-    path = mat({**views, "c": COMPLEX, "cube": CUBE, "scalar": np.ones((1, 1)) * 1j})
-    with pytest.warns(UserWarning, match=r"'c' \(12 x 20 complex values\), 'cube' \(2 x 3 x 4"):
-        assert len(read_views(path).views) == 1
 
 
 @pytest.mark.parametrize(
@@ -204,22 +182,6 @@ def test_matlab_doubles_of_any_storage(tmp_path, order, kind, stored):
     assert_same(found, np.arange(6.0).reshape(3, 2).T)
 
 
-@pytest.mark.parametrize("kind", [2, 9])
-def test_matlab_logical_sparse_matrices(tmp_path, kind):
-    # MATLAB declares the bytes to be doubles (9), and reserves space for more rows than entries.
-    rows, starts = np.array([0, 1, 0, 0], "<i4"), np.array([0, 1, 1, 2], "<i4")
-    values = (kind, np.ones(2, dtype="u1"))
-    save_elements(tmp_path / "data.mat", "<", 0x205, (5, rows), (5, starts), values)
-    found = read_views(tmp_path / "data.mat").views["X1"]
-    assert found.dtype == bool
-    np.testing.assert_array_equal(found.toarray(), [[1, 0, 0], [0, 0, 1]])
-
-
-def test_matlab_4_is_refused(tmp_path):
-    io.savemat(tmp_path / "data.mat", {"X1": WIDE}, format="4")
-    assert "MATLAB" in error_of(tmp_path / "data.mat")
-
-
 # Class labels.
 
 
@@ -254,12 +216,6 @@ INVALID_LABELS = {
 @pytest.mark.parametrize("labels", INVALID_LABELS.values(), ids=INVALID_LABELS)
 def test_invalid_labels_are_refused(npz, labels):
     assert "'y' is named like class labels" in error_of(npz(view=TALL, y=labels))
-
-
-def test_first_valid_vector_with_a_name_of_labels_is_used(npz):
-    data = read_views(npz(view=TALL, Y=np.eye(12), gt=LABELS))
-    np.testing.assert_array_equal(data.target, LABELS)
-    assert list(data.views) == ["view"]
 
 
 # Samples in rows or columns.
@@ -326,38 +282,10 @@ def test_availability_in_matlab(mat, form):
     np.testing.assert_array_equal(found, AVAILABLE)
 
 
-def test_matlab_variables_that_only_have_a_name_of_availability(mat5):
-    vectors = {"ind": np.arange(12.0)[None, :], "index": AVAILABLE[:, :1].astype(float)}
-    assert read_views(mat5({"X": [TALL, WIDE], **vectors})).available is None
-    assert read_views(mat5({"X": [TALL, WIDE], "index": WIDE})).available is None
-
-
-@pytest.mark.parametrize(
-    ("views", "masks", "available"),
-    [
-        pytest.param({"a": TALL, "b": WIDE}, {"mask": np.ones((12, 2), bool)}, None, id="complete"),
-        pytest.param({"a": TALL, "index": WIDE[:, :2]}, {}, None, id="not binary"),
-        pytest.param({"mask": AVAILABLE.astype(int)}, {}, None, id="only view"),
-        pytest.param({"a": TALL, "index": WIDE}, {"mask": AVAILABLE}, AVAILABLE, id="beside"),
-    ],
-)
-def test_views_with_a_name_of_availability(npz, views, masks, available):
-    data = read_views(npz(**views, **masks))
-    assert list(data.views) == list(views)
-    np.testing.assert_array_equal(data.available, available)
-
-
 @pytest.mark.parametrize("mask", [AVAILABLE[:11], WIDE > 0])
 def test_availability_of_another_shape_is_refused(npz, mask):
     assert "'mask' is named like" in error_of(npz(a=TALL, b=WIDE, mask=mask))
     assert "'mask' is named like" in error_of(npz(a=TALL, b=WIDE, ind=AVAILABLE, mask=AVAILABLE))
-
-
-@pytest.mark.parametrize(
-    "mask", [AVAILABLE + 1.0, np.where(AVAILABLE, 1.0, np.nan), AVAILABLE[:7].astype(float)]
-)
-def test_similar_matrix_beside_a_cell_array_is_refused(mat5, mask):
-    assert "'index' is named like" in error_of(mat5({"X": [TALL, WIDE], "index": mask}))
 
 
 def test_zero_rows_are_missing_only_if_asked_for(mat5):
@@ -383,24 +311,6 @@ def test_all_marks_of_missing_rows_are_combined(npz):
 
 
 # Other files.
-
-
-@pytest.mark.parametrize("name", ["data.txt", "data.h5ad", "data.npz", "data.mat"])
-def test_other_formats(tmp_path, name):
-    assert "no such file" in error_of(tmp_path / name)
-    for content in (b"", b"id,a\n1,2\n", bytes(1000)):
-        (tmp_path / name).write_bytes(content)
-        error_of(tmp_path / name)
-
-
-def test_archive_without_views(npz, tmp_path):
-    assert "'y', 'note'" in error_of(npz(y=LABELS, note="text"))
-    with zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:
-        archive.writestr("readme.txt", "hello")
-    assert "no views" in error_of(tmp_path / "data.npz")
-    with (tmp_path / "data.npz").open("wb") as stream:
-        np.save(stream, TALL)
-    assert "numpy.savez" in error_of(tmp_path / "data.npz")
 
 
 # Hostile and damaged files.

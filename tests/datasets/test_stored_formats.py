@@ -1,14 +1,11 @@
 """Views on disk: every format returns the stored rows, or an error that names the missing ones."""
 
 import mmap
-import multiprocessing
 import os
-import pickle
 import platform
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -103,39 +100,12 @@ def test_attributes_and_conversion_to_an_array(view):
         np.array(view, copy=False)
 
 
-@pytest.mark.parametrize("save", SAVERS.values(), ids=SAVERS)
-def test_small_pickles_with_absolute_paths(save, tmp_path, monkeypatch):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "link").symlink_to("data")
-    monkeypatch.chdir(tmp_path)
-    view = save(Path("link"))
-    monkeypatch.chdir("/")
-    data = pickle.dumps(view)
-    assert len(data) < 1000
-    np.testing.assert_array_equal(pickle.loads(data)[3:9], NUMBERS[3:9])
-    # A memory map knows its file by the name without links.
-    assert view.path.parent == tmp_path / ("data" if save is mapped else "link")
-
-
 def test_reading_from_many_threads(view):
     starts = list(range(N)) * 4
     with ThreadPoolExecutor(8) as pool:
         blocks = list(pool.map(lambda start: view[start : start + 5], starts))
     for start, block in zip(starts, blocks, strict=True):
         np.testing.assert_array_equal(block, NUMBERS[start : start + 5])
-
-
-def _sum(view):
-    return float(view[5:20].sum())
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("save", [chunked_hdf5, parquet])
-def test_reading_in_a_forked_process(save, tmp_path):
-    view = save(tmp_path)
-    expected = _sum(view)
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply_async(_sum, (view,)).get(timeout=20) == expected
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -162,39 +132,6 @@ def test_slices_of_memory_maps(tmp_path, offset, mode):
         assert view.path == tmp_path / "a.bin"
         np.testing.assert_array_equal(view[:], expected)
         np.testing.assert_array_equal(view[2:4], expected[2:4])
-
-
-PARTS = {
-    "columns": lambda m: m[:, 1:],
-    "steps": lambda m: m[::2],
-    "row": lambda m: m[0],
-    "result": lambda m: m + 1,
-    "chosen rows": lambda m: m.view(np.memmap)[[1, 2]],
-    # What is written to a private map is not in the file.
-    "private": lambda m: np.memmap(m.filename, np.float64, "c", shape=(6, 4)),
-}
-
-
-@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-def test_maps_that_are_not_rows_of_a_file(tmp_path, part):
-    RNG.normal(size=(6, 4)).tofile(tmp_path / "a.bin")
-    assert from_memmap(part(np.memmap(tmp_path / "a.bin", np.float64, "r", shape=(6, 4)))) is None
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_map_of_a_file_replaced_by_a_similar_one(tmp_path, order):
-    np.save(tmp_path / "a.npy", np.asarray(NUMBERS, order=order))
-    whole = np.load(tmp_path / "a.npy", mmap_mode="r")
-    np.testing.assert_array_equal(from_memmap(whole)[:], NUMBERS)
-    changed = np.array(NUMBERS, order=order)
-    changed[20] += 1
-    np.save(tmp_path / "b.npy", changed)
-    os.replace(tmp_path / "b.npy", tmp_path / "a.npy")
-    assert from_memmap(whole) is None
-    os.truncate(tmp_path / "a.npy", 100)
-    assert from_memmap(whole) is None
-    (tmp_path / "a.npy").unlink()
-    assert from_memmap(whole) is None
 
 
 # Parquet.
@@ -320,12 +257,6 @@ def test_damaged_third_chunk(save, tmp_path):
     np.testing.assert_array_equal(view[:16], NUMBERS[:16])
     with pytest.raises(DataFileError, match=r"a\.\w+: rows 15 to 17"):
         view[15:18]
-
-
-@pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 2)) * 1j, np.ones((0, 3))])
-def test_npy_that_is_not_a_view(tmp_path, array):
-    with pytest.raises(DataFileError, match=r"a\.npy.* not a view"):
-        npy(tmp_path, array)
 
 
 @pytest.mark.parametrize(

@@ -67,13 +67,6 @@ def test_results_are_those_of_local_files(local, store, name, set_constants):
         np.testing.assert_array_equal(values, expected.views[view])
 
 
-def test_a_single_table(local, store):
-    path = UPath(f"{store}/tables/view_0.parquet")
-    expected = open_views(local / "tables" / "view_0.parquet")
-    (view,), (other,) = open_views(path).views.values(), expected.views.values()
-    np.testing.assert_array_equal(view[3:8], other[3:8])
-
-
 @FORMS
 def test_shell(local, store, name, tmp_path):
     model, labels = tmp_path / "a.anchorview", tmp_path / "labels.csv"
@@ -120,11 +113,6 @@ def test_credentials_in_an_address_are_refused_and_not_repeated(address):
     for text in (str(info.value), message):
         assert "geheim" not in text
         assert "ge/heim" not in text
-
-
-def test_unknown_stores(tmp_path):
-    with pytest.raises(DataFileError, match="nowhere://"):
-        open_views("nowhere://bucket/folder")
 
 
 def free_port():

@@ -2,7 +2,6 @@
 
 import gzip
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -13,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, AutoDALMC
 from anchorview.datasets import DataFileError, convert, open_views, read_views
-from anchorview.distributed import dask_views
 from anchorview.sources import disk_source
 from anchorview.views.table_columns import describe_kinds
 from helpers.data import assert_same_embedding
@@ -112,14 +110,6 @@ def test_parquet_in_parts(model, tmp_path, expected, set_constants):
     assert adjusted_rand_score(model.labels_, expected.labels_) == 1
     np.testing.assert_array_equal(np.asarray(model.predict(data)), np.asarray(model.labels_))
     assert np.isin(model.predict(read_views(folder, categorical=["code"])), model.labels_).all()
-
-
-def test_parquet_in_dask(tmp_path, expected):
-    folder = write(tmp_path / "t", "parquet")
-    frames = dask_views(open_views(folder, categorical=["code"]), part_rows=50)
-    assert isinstance(frames["customers"], dd.DataFrame)
-    labels = DALMC(K, random_state=0).fit(frames).labels_.compute()
-    assert adjusted_rand_score(labels, expected.labels_) == 1
 
 
 def test_samples_that_lack_a_table(tmp_path):

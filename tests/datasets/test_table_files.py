@@ -10,7 +10,7 @@ from anchorview import DALMC, read_views
 from anchorview._utils.errors import MissingPackageError
 from anchorview.datasets import convert, open_views, stays_on_disk
 from anchorview.sources import disk_source
-from helpers.view_files import error_of, frame, write_tables
+from helpers.view_files import error_of, frame
 
 IDS = [f"s{i}" for i in range(30)]
 X = np.random.default_rng(0).normal(size=(30, 4)) + 9 * np.eye(4)[np.arange(30) % 3]
@@ -53,14 +53,6 @@ def test_single_parquet_file_stays_on_disk(tmp_path, set_constants):
     np.testing.assert_array_equal(data.views["a"][3:9], X[3:9])
     labels = DALMC(3, random_state=0).fit_predict(data)
     np.testing.assert_array_equal(labels, DALMC(3, random_state=0).fit_predict(read_views(path)))
-
-
-def test_single_file_with_classes_in_a_column(tmp_path):
-    table = frame(X, pd.Index(IDS, name="id")).assign(kind=list("abc") * 10)
-    table.to_csv(tmp_path / "labels.csv")
-    data = read_views(tmp_path / "labels.csv", labels="kind")
-    assert data.target.tolist() == list("abc") * 10
-    assert data.views["labels"].shape == X.shape
 
 
 # Excel.
@@ -121,15 +113,6 @@ def test_one_sheet_by_name(workbook):
     data = read_views(workbook, views={"cost": "prices"})
     assert list(data.views) == ["cost"]
     assert "'none'" in error_of(workbook, lambda path: read_views(path, views={"a": "none"}))
-
-
-def test_workbooks_among_other_tables(workbook, tmp_path):
-    folder = write_tables(tmp_path / "folder", t_csv="id,x\n3,1\n7,2\n")
-    workbook.rename(folder / "book.xlsx")
-    write_workbook(folder / "one.xlsx", Sheet1=pd.DataFrame({"z": [1.0]}, pd.Index([5], name="id")))
-    data = read_views(folder, labels="book.labels")
-    assert sorted(data.views) == ["book.about", "book.prices", "one", "t"]
-    assert data.target.tolist() == ["x", "y", "x", "y"]
 
 
 def test_workbooks_that_cannot_be_read(workbook, tmp_path, monkeypatch):

@@ -35,25 +35,10 @@ def test_samples_are_the_union_in_order_of_first_appearance(tmp_path):
     np.testing.assert_array_equal(container.available, data.available)
 
 
-def test_same_samples_in_another_order(tmp_path):
-    write(tmp_path, a_csv="id,x\nb,1\na,2\n", b_csv="id,y,z\na,3,4\nb,5,6\n")
-    data = read_views(tmp_path)
-    assert data.available is None
-    assert list(data.sample_ids) == ["b", "a"]
-    np.testing.assert_array_equal(data.views["b"], [[5, 6], [3, 4]])
-    assert (data.views["b"].dtypes == np.int64).all()
-
-
 def test_integer_ids_become_integers(tmp_path):
     data = read_views(write(tmp_path, a_csv="id,x\n12,1\n-3,2\n", b_csv="id,y\n0,3\n12,4\n"))
     assert data.sample_ids.dtype == np.int64
     assert list(data.sample_ids) == [12, -3, 0]
-
-
-@pytest.mark.parametrize("other", ["012", "x", "9" * 19, "nan"])
-def test_one_other_id_keeps_all_ids_strings(tmp_path, other):
-    write(tmp_path, a_csv="id,x\n1,1\n2,2\n", b_csv=f"id,y\n1,3\n{other},4\n")
-    assert list(read_views(tmp_path).sample_ids) == ["1", "2", other]
 
 
 def test_views_are_in_natural_order_and_other_files_named(tmp_path):
@@ -110,17 +95,6 @@ def test_places_of_ids_in_parquet(tmp_path, frame, ids):
     np.testing.assert_array_equal(data.views["b"]["z"], [2, 1])
 
 
-@pytest.mark.parametrize(
-    ("stored", "filled"), [("uint8", "float16"), ("int16", "float32"), ("float32", "float32")]
-)
-def test_small_types_stay_small(tmp_path, stored, filled):
-    frame = pd.DataFrame({"x": [1, 2], "y": [3, 4]}, index=["a", "b"], dtype=stored)
-    assert (read_views(write(tmp_path, a_parquet=frame)).views["a"].dtypes == stored).all()
-    found = read_views(write(tmp_path, b_csv="id,z\nb,1\nc,2\n")).views["a"]
-    assert (found.dtypes == filled).all()
-    np.testing.assert_array_equal(found, [[1, 3], [2, 4], [np.nan, np.nan]])
-
-
 # Class labels.
 
 
@@ -146,21 +120,6 @@ def test_labels_in_csv(tmp_path, labels, expected):
     target = read_views(tmp_path).target
     assert target.tolist() == expected
     assert target.index.tolist() == [1, 2]
-
-
-PARQUET_LABELS = {
-    "integer-valued floats": ([3.0, 1.0], [3, 1]),
-    "booleans": ([True, False], [1, 0]),
-    "categories": (pd.Categorical(["u", "v"]), ["u", "v"]),
-    "integers as strings": (["3", "1"], [3, 1]),
-}
-
-
-@pytest.mark.parametrize(("classes", "expected"), PARQUET_LABELS.values(), ids=PARQUET_LABELS)
-def test_labels_in_parquet(tmp_path, classes, expected):
-    frame = pd.DataFrame({"class": classes}, index=["a", "b"])
-    data = read_views(write(tmp_path, v_csv="id,x\na,1\nb,2\n", labels_parquet=frame))
-    assert data.target.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -234,11 +193,6 @@ def test_parquet_columns_that_are_no_features(tmp_path, column):
         assert "views=" in message
 
 
-def test_folder_in_place_of_a_table(tmp_path):
-    (tmp_path / "a.csv").mkdir()
-    assert "a.csv: cannot be read" in error_of(tmp_path)
-
-
 # Sample ids and headers that are not what they seem to be.
 
 X = np.arange(10.0).reshape(5, 2) / 4 + 1
@@ -275,12 +229,6 @@ def test_views_without_common_ids_are_refused(tmp_path, suffix, ids, other_ids, 
     for name, own in (("a", ids), ("b", other_ids)):
         write_frame(path, name, frame(X[: len(own)], pd.Index(own, name="id")), suffix)
     assert message.format(suffix) in both_readers(path, tmp_path)
-
-
-def test_ids_shared_in_a_chain_and_ids_that_end_in_zero(tmp_path):
-    a, b, c = "id,x\na,1\nb,1\n", "id,x\nb,1\na.0,2\n", "id,x\na.0,1\nd,1\n"
-    write(tmp_path, a_csv=a, b_csv=b, c_csv=c)
-    assert list(read_views(tmp_path).sample_ids) == ["a", "b", "a.0", "d"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -205,16 +205,6 @@ def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
         dalmc().fit(constant, batch=batch)
 
 
-def test_new_samples_come_with_what_fit_was_given(planted):
-    views, _, batch = planted
-    with pytest.raises(ValueError, match="fitted with batch"):
-        dalmc().fit(views, batch=batch).predict(views)
-    with pytest.raises(ValueError, match="but DALMC was fitted without"):
-        dalmc().fit(views).predict(views, batch=batch)
-    with pytest.raises(ValueError, match="partial_fit cannot take out batches"):
-        dalmc(scaling="zscore").partial_fit(views, batch=batch)
-
-
 def test_the_container_keeps_batches_with_the_samples(planted):
     views, _, batch = planted
     data = MultiViewData(views, batch=batch, covariates=np.arange(400) % 3)

@@ -5,10 +5,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load_digits
+from anchorview import DALMC, AutoDALMC, MultiViewData
 from anchorview.core.embed import MAX_CACHED_MAPS
 from helpers.data import clustered_views
 
@@ -55,14 +53,6 @@ def test_scale_after_batches_and_in_files(tmp_path):
     np.testing.assert_allclose((model.transform(data) ** 2).mean(axis=0), 1)
     with pytest.raises(ValueError, match="scale=False"):
         DALMC(3, random_state=0).fit_transform(views, out=tmp_path)
-
-
-def test_a_classifier_can_use_the_embedding():
-    views, y = load_digits(return_X_y=True)
-    data = MultiViewData(views)
-    train, test = np.arange(0, len(y), 2), np.arange(1, len(y), 2)
-    classifier = make_pipeline(DALMC(10, random_state=0), LogisticRegression())
-    assert classifier.fit(data[train], y[train]).score(data[test], y[test]) > 0.9
 
 
 def test_maps_of_many_patterns_do_not_accumulate():

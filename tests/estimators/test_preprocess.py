@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
@@ -12,7 +11,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, load, make_multiview
 from anchorview.estimators.preparation import fit_preparation
-from anchorview.inspection import doubtful, leave_one_view_out
 from anchorview.sources import disk_source
 from helpers.cells import counts
 from helpers.dask_problems import in_dask, stored
@@ -102,17 +100,6 @@ def test_sparse_views():
         DALMC(3, preprocess="impute-median").fit(sparse.csr_array(holes))
 
 
-def test_inspection_prepares_samples_as_the_model_does():
-    views = count_views()
-    model = DALMC(3, random_state=0, preprocess=STEPS).fit(views)
-    plain = DALMC(3, random_state=0).fit(prepared(views))
-    for function in (doubtful, leave_one_view_out):
-        found, expected = function(model, views), function(plain, prepared(views))
-        np.testing.assert_allclose(
-            found.select_dtypes("number"), expected.select_dtypes("number"), atol=1e-6
-        )
-
-
 def test_steps_by_view():
     views = views_with_holes()
     known = {**views, "view_0": np.nan_to_num(views["view_0"])}
@@ -171,15 +158,6 @@ def test_mistakes_of_transformers_are_told(tmp_path):
     DALMC(3, random_state=0).fit(views).save(tmp_path / "m")
     with pytest.raises(TypeError, match="trusted=True"):
         load(tmp_path / "m", trusted=True)
-
-
-def test_views_are_not_overwritten():
-    views, _ = make_multiview(60, n_clusters=3, random_state=0)
-    before = {name: view.copy() for name, view in views.items()}
-    model = DALMC(3, preprocess=PCA(3, copy=False), random_state=0).fit(views)
-    np.testing.assert_array_equal(model.predict(views), model.labels_)
-    for name, view in views.items():
-        np.testing.assert_array_equal(view, before[name])
 
 
 def test_score_serves_model_selection():

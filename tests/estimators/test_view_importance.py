@@ -5,7 +5,6 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, AutoDALMC, make_multiview
-from anchorview.inspection import leave_one_view_out
 from helpers.dask_problems import in_dask, stored
 
 ESTIMATORS = [
@@ -79,21 +78,6 @@ def test_a_view_of_tiny_importance_is_as_if_left_out(model, views):
     assert weights["noise"] < 1e-5
 
 
-@pytest.mark.filterwarnings("ignore:The views a and b:UserWarning")
-@pytest.mark.parametrize("model", ESTIMATORS)
-def test_the_important_view_decides(model):
-    first, y = make_multiview(200, n_clusters=3, separation=4, random_state=0)
-    second, z = make_multiview(200, n_clusters=3, separation=4, random_state=1)
-    data = {"a": first["view_0"], "b": second["view_0"]}
-    model.set_params(n_clusters=3)
-    scores = {}
-    for name, classes in {"a": y, "b": z}.items():
-        labels = fitted(model, data, {name: 20.0}).labels_
-        scores[name] = adjusted_rand_score(labels, classes)
-    model.set_params(n_clusters=4)
-    assert min(scores.values()) > 0.9
-
-
 @pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[2]])
 def test_files_and_dask_give_the_same(model, incomplete, tmp_path):
     importance = {"view_0": 4.0, "view_2": 0.1}
@@ -137,8 +121,3 @@ def test_chunks_and_truncated_views_give_the_model_of_fit(views):
 def test_impossible_importance_is_refused(model, importance, message, views):
     with pytest.raises(ValueError, match=message):
         fitted(model, views, importance)
-
-
-def test_a_view_can_be_left_out_of_the_refits(views):
-    model = fitted(DALMC(4, random_state=0), views, {"view_0": 2.0})
-    assert list(leave_one_view_out(model, views).index) == list(views)

@@ -1,7 +1,5 @@
 """Results are evaluated once per position in the tables and figures."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -50,10 +48,3 @@ def test_the_oracle_selects_the_highest_mean_acc():
 def test_the_oracle_with_unfinished_settings(results, status, reason):
     row = evaluate_one(*results, mode="oracle")
     assert (row["status"], row["reason"], row["tried"]) == (status, reason, len(results))
-
-
-def test_a_job_may_have_several_positions():
-    book = Book()
-    book.add("DALMC", done([0.7]))
-    book.entries.append(replace(book.entries[0], suite="convergence"))
-    assert book.frame()["ACC"].tolist() == [0.7, 0.7]

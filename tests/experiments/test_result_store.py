@@ -1,29 +1,14 @@
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
 
 from anchorview._utils.errors import DataFileError
-from anchorview.experiments.jobs import Job, Result, Store, environment
+from anchorview.experiments.jobs import Job, Result, Store
 
 JOB = Job("digits", "dalmc")
 RESULT = Result("done", scores={"ACC": (0.5, 0.25)}, returned={"ACC": 0.5}, objective=(2.0, 1.0))
-
-ENDLESS = """
-import sys
-from pathlib import Path
-from anchorview.experiments.jobs import Job, Result
-from anchorview.experiments.jobs import Store
-
-job, result = Job("digits", "dalmc"), Result("done", objective=tuple(range(2000)))
-with Store(Path(sys.argv[1])) as store:
-    for number in range(10**6):
-        store.add(f"key {number}", job, result, {"python": "3"})
-        print(number, flush=True)
-"""
 
 
 @pytest.fixture
@@ -54,25 +39,6 @@ def test_environments(path):
         assert found == [{"anchorview": "0.2"}, {"anchorview": "0.1"}]
 
 
-@pytest.mark.parametrize("rows", [1, 30])
-def test_a_killed_program_leaves_complete_rows(path, rows):
-    program = subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, str(path)], stdout=subprocess.PIPE, text=True
-    )
-    for _ in range(rows):
-        program.stdout.readline()
-    program.kill()
-    added = [*range(rows), *map(int, program.stdout.read().split("\n")[:-1])]
-    program.stdout.close()
-    program.wait()
-    with Store(path) as store:
-        found = store.results()
-        assert set(found) >= {f"key {number}" for number in added}
-        assert all(result.objective == tuple(range(2000)) for result in found.values())
-        store.add("after", JOB, RESULT, {})
-        assert store.results()["after"] == RESULT
-
-
 def write_text(path):
     path.write_text("sample,cluster\n" * 100)
 
@@ -101,17 +67,6 @@ def test_other_files_raise_and_are_not_changed(path, write):
 def test_a_missing_folder_raises(tmp_path):
     with pytest.raises(DataFileError, match="nowhere"):
         Store(tmp_path / "nowhere" / "results.sqlite")
-
-
-def test_environment_has_versions_and_no_paths():
-    found = environment()
-    for name in ("python", "numpy", "scipy", "scikit-learn", "anchorview", "cpu", "system"):
-        assert isinstance(found[name], str)
-        assert found[name]
-    assert found["blas"]
-    assert found["cores"] >= 1
-    assert found["memory"] > 2**28
-    assert "/" not in "".join(found["blas"])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from anchorview.experiments.jobs import Job, Store
 from anchorview.experiments.runner import run_job, run_jobs
 from helpers import job_problems
-from helpers.job_problems import FAST, LIMITS, SEVERAL, SLOW, MadeData, UnusualData, count_threads
+from helpers.job_problems import FAST, LIMITS, SEVERAL, SLOW, MadeData, UnusualData
 
 
 @pytest.fixture
@@ -129,12 +129,6 @@ def test_jobs_that_run_alone_are_last(store):
         if any(job.alone for job, _ in running):
             assert len(running) == 1
             assert done >= 3
-
-
-def test_jobs_with_another_measure_have_one_thread_each(store):
-    pair = (Job("made", "dalmc"), MadeData())
-    run_jobs([pair], store, measure=count_threads, **LIMITS)
-    assert result_of(store, pair).n_iter == 1
 
 
 def test_progress(store):

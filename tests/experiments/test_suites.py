@@ -131,11 +131,6 @@ def test_methods_that_do_not_run_are_named_with_the_reason(asked, named):
     assert all(word in reason for word in named)
 
 
-def test_methods_that_run_in_a_mode_are_not_left_out():
-    for methods in (("auto", "dalmc"), ExperimentPlan().methods):
-        assert not list(left_out(ExperimentPlan(methods=methods), [COMPLETE]))
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_modes_select_columns(everything, mode):
     found = suite_entries("all", COMPLETE, PARTIAL, modes=(mode,))
@@ -179,9 +174,3 @@ def test_attributes_of_a_plan_determine_the_jobs():
 )
 def test_settings_equal_to_the_defaults_are_left_out(method, n_clusters, settings, expected):
     assert repr(canonical_settings(method, n_clusters, settings)) == expected
-
-
-def test_settings_with_the_same_effect_are_tried_once():
-    grids = {"dalmc": {"beta": [1, 1.0, 0.1]}}
-    found = suite_entries("compare", methods=("dalmc",), modes=("oracle",), grids=grids)
-    assert [dict(entry.job.settings) for entry in found] == [{"beta": 1.0}, {}]

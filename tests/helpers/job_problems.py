@@ -8,10 +8,9 @@ from pathlib import Path
 from time import sleep
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
 from anchorview import MultiViewData, make_multiview
-from anchorview.experiments.jobs import Job, Result, Store
+from anchorview.experiments.jobs import Job, Store
 from anchorview.experiments.runner import run_jobs
 
 LIMITS = {"time_limit": 300.0, "memory_limit": 2e9}
@@ -53,11 +52,6 @@ class UnusualData(MadeData):
             sleep(300)
             return held, None
         return super().load()
-
-
-def count_threads(job, data):
-    """Measure the maximum number of threads, in place of scores."""
-    return Result("done", n_iter=max(pool["num_threads"] for pool in threadpool_info()))
 
 
 FAST = [(Job.of("made", "dalmc", {"beta": beta}, runs=5), MadeData()) for beta in (0.01, 0.1, 1.0)]

@@ -122,13 +122,3 @@ def test_dates_and_objects_are_tested_like_numbers(table):
     expected = associate(LABELS.to_numpy(), plain)
     for tables in (others, others.to_arrow()):
         pd.testing.assert_frame_equal(associate(LABELS.to_numpy(), tables), expected)
-
-
-def test_what_cannot_be_compared(table):
-    table[1], table["1"] = 0.0, 1.0
-    with pytest.raises(ValueError, match="Several columns of the table are named '1'"):
-        associate(LABELS, table)
-    with pytest.raises(ValueError, match="All samples are in one cluster"):
-        associate(0 * LABELS, table)
-    with pytest.raises(TypeError, match="dataframe"):
-        associate(LABELS, {"a": [1]})

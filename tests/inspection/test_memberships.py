@@ -98,27 +98,6 @@ def test_merged_clusters_have_the_membership_of_the_nearest(overlapping):
     np.testing.assert_allclose(found, nearest.div(nearest.sum(axis=1), axis=0), atol=1e-9)
 
 
-def test_ids_and_new_samples(overlapping):
-    model, _ = overlapping
-    new, _ = clustered_views(30, 4, seed=5)
-    ids = [f"s{i}" for i in range(30)]
-    frames = {name: pd.DataFrame(view, index=ids) for name, view in new.items()}
-    assert list(memberships(model, frames).index) == ids
-    assert list(outlier_scores(model, frames).index) == ids
-    some = {name: frames[name] for name in list(frames)[:2]}
-    require_memberships(model, some, model.predict(some))
-
-
-@pytest.mark.filterwarnings("ignore:.*candidates could not be fitted")
-@pytest.mark.parametrize("kind", ["dalmc", "auto"])
-def test_samples_that_coincide_with_their_centers(kind):
-    views = [np.repeat(np.eye(3, 6), 20, axis=0), np.repeat(np.eye(3, 5), 20, axis=0)]
-    model = fitted(kind, views)
-    members = require_memberships(model, views)
-    np.testing.assert_allclose(members.max(axis=1), 1)
-    assert outlier_scores(model, views).max() < 1.5
-
-
 @pytest.mark.parametrize("kind", ["dalmc", "auto"])
 def test_planted_outliers_have_the_highest_scores(kind):
     rng = np.random.default_rng(0)

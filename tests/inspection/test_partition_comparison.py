@@ -77,14 +77,6 @@ def test_clusters_left_over_have_no_match(reverse):
     assert len(found.moved) == 30
 
 
-def test_clusters_that_share_no_sample_do_not_match():
-    found = compare_partitions([0, 0, 0, 1, 1, 2], ["p", "p", "p", "p", "p", "q"])
-    assert found.matching.to_dict() == {0: "p", 2: "q"}
-    split = compare_partitions([0, 0, 0, 1], ["p", "q", "q", "q"])
-    assert split.matching.to_dict() == {0: "q"}
-    assert list(split.moved["sample"]) == [0, 3]
-
-
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [

@@ -1,14 +1,9 @@
 """Bars of cluster sizes, and of weights and agreement of views."""
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import DALMC
-from anchorview.compared import OPMC
-from anchorview.inspection import doubtful
 from anchorview.plotting import ClusterSizesDisplay, ViewAgreementDisplay
 
 
@@ -38,15 +33,6 @@ def test_sizes_and_mean_confidence_also_of_new_samples(auto, problem):
     )
 
 
-@pytest.mark.parametrize("estimator", [DALMC, OPMC])
-def test_confidence_of_other_models_needs_the_views(problem, estimator):
-    model = estimator(n_clusters=4, random_state=0).fit(problem[0])
-    assert ClusterSizesDisplay.from_estimator(model).confidence is None
-    display = ClusterSizesDisplay.from_estimator(model, problem[0])
-    found = doubtful(model, problem[0], n_samples=120).groupby("cluster")["confidence"].mean()
-    np.testing.assert_allclose(display.confidence, found)
-
-
 def test_without_confidence_bars_have_one_color():
     sizes = pd.Series([3, 0, 5], index=["a", "b", "c"])
     display = ClusterSizesDisplay(sizes).plot()
@@ -56,15 +42,6 @@ def test_without_confidence_bars_have_one_color():
     # Empty clusters have no confidence.
     display = ClusterSizesDisplay(sizes, pd.Series([0.5, np.nan, 1], sizes.index)).plot()
     assert lengths(display.bars_, "height") == [3, 0, 5]
-
-
-@pytest.mark.parametrize("n_clusters", [10, 100, 500])
-def test_names_of_clusters_do_not_overlap(n_clusters):
-    display = ClusterSizesDisplay(pd.Series(np.arange(n_clusters))).plot()
-    display.figure_.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in display.ax_.get_xticklabels()]
-    assert len(boxes) >= 10
-    assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
 
 
 def test_weights_and_agreement_are_two_quantities(auto, dalmc):

@@ -1,7 +1,5 @@
 """Heat maps of markers and of two partitions."""
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,16 +92,3 @@ def test_partitions_are_matched_and_cells_have_counts(auto, problem):
     assert texts(display.ax_.get_xticklabels()) == [str(c) for c in expected.table.columns]
     assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("true", "$f")
     assert f"ARI {expected.scores['ARI']:.2f}" in display.ax_.get_title()
-
-
-def test_many_clusters_have_no_numbers_but_all_names():
-    random = np.random.RandomState(0)
-    a = np.arange(1000) % 100
-    display = PartitionComparisonDisplay.from_partitions(a, random.permutation(100)[a])
-    assert display.text_ is None
-    np.testing.assert_array_equal(display.im_.get_array(), np.eye(100))
-    names = display.ax_.get_xticklabels()
-    assert texts(names) == [str(cluster) for cluster in display.table.columns]
-    display.figure_.draw_without_rendering()
-    boxes = [name.get_window_extent() for name in names]
-    assert all(a.x1 <= b.x0 + 1 for a, b in pairwise(boxes))

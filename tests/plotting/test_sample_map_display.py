@@ -13,7 +13,7 @@ from anchorview import DALMC, MultiViewData
 from anchorview.compared import AMGL, OPMC
 from anchorview.inspection import memberships
 from anchorview.plotting import SampleMapDisplay
-from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
+from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR
 from helpers.tables import customer_views
 
 pytestmark = pytest.mark.usefixtures("quick_layout")
@@ -118,13 +118,6 @@ def test_columns_of_tables_color_samples(X):
     assert since.colorbar_ is not None
 
 
-@pytest.mark.parametrize("color", ["view_1_3", ("view_1", "view_1_3")])
-def test_features_by_name(auto, problem, color):
-    drawn = SampleMapDisplay.from_estimator(auto, problem[0], color=color)
-    assert drawn.color == "view_1: view_1_3"
-    assert drawn.points[drawn.color].tolist() == problem[0]["view_1"]["view_1_3"].tolist()
-
-
 def test_features_without_a_name_by_position_and_missing_views(problem):
     views = {name: view.to_numpy() for name, view in problem[0].items()}
     available = np.ones((120, 3), bool)
@@ -134,13 +127,6 @@ def test_features_without_a_name_by_position_and_missing_views(problem):
     drawn = SampleMapDisplay.from_estimator(model, data, color=("view_2", 1))
     assert drawn.points["view_2: 1"].isna().tolist() == [True] * 7 + [False] * 113
     np.testing.assert_array_equal(drawn.points["view_2: 1"][7:], views["view_2"][7:, 1])
-
-
-def test_new_samples_are_embedded_and_labeled(dalmc, problem):
-    views = {name: view.iloc[50:] for name, view in problem[0].items()}
-    drawn = SampleMapDisplay.from_estimator(dalmc, views)
-    assert drawn.points.index.tolist() == problem[1].index[50:].tolist()
-    assert drawn.points["cluster"].tolist() == dalmc.labels_[50:].tolist()
 
 
 def clusterer(views):
@@ -179,19 +165,6 @@ def test_many_clusters_have_numbers_and_many_categories_names_on_the_map(many_po
     assert texts(drawn.text_) == sorted(set(points["kind"]))
 
 
-def test_clusters_that_share_a_color_are_far_apart():
-    side = np.arange(10.0)
-    centers = np.column_stack([np.repeat(side, 10), np.tile(side, 10)])
-    # Empty clusters have no center.
-    centers[37] = np.nan
-    colors = np.array(spread_colors(centers))
-    assert len(set(colors)) == len(CLUSTER_COLORS)
-    for color in CLUSTER_COLORS:
-        shared = centers[colors == color]
-        distances = np.linalg.norm(shared[:, None] - shared, axis=2)
-        assert np.nanmin(distances + np.diag(np.full(len(shared), np.inf))) >= 2
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -224,13 +197,3 @@ def test_what_a_model_or_the_points_do_not_have_raises(problem, many_points):
         SampleMapDisplay(many_points).plot(color="age")
     with pytest.raises(ValueError, match="lacks the columns 'x', 'y'"):
         SampleMapDisplay(many_points[["cluster"]])
-
-
-def test_names_of_relabeled_clusters_are_on_the_map(problem):
-    model = DALMC(n_clusters=4, random_state=0).fit(problem[0])
-    model.relabel({0: "$T cells", 2: "$T cells", 3: "B cells"})
-    drawn = SampleMapDisplay.from_estimator(model)
-    assert texts(drawn.text_) == ["$T cells", "1", "B cells"]
-    drawn.figure_.draw_without_rendering()
-    sizes = drawn.points["cluster"].value_counts(sort=False)
-    assert sizes.tolist() == np.bincount(model.labels_).tolist()

@@ -82,14 +82,6 @@ def test_clusters_that_stay_or_dissolve_are_counted_and_one_level_has_no_tree(mo
     assert "Dotted" not in parts[0].description
 
 
-def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
-    set_constants(model_sections, MAX_LISTED_SPLITS=2, MAX_CHILDREN=1)
-    table = section_parts(model)[2].parts[0]
-    assert len(table.frame) == 2
-    assert "Only 2 of 3 are shown" in table.caption
-    assert table.frame["Clusters of 9"].str.endswith("; 2 more").all()
-
-
 def test_agreement_of_candidates_is_drawn_by_family(model):
     chart = candidate_parts(CheckedFit(model))[2]
     families = [

@@ -86,14 +86,6 @@ def test_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
         write_page(tmp_path / "page.html", "t", "s", [])
 
 
-@pytest.fixture
-def set_style():
-    """Change the style of the user."""
-    matplotlib = pytest.importorskip("matplotlib")
-    with matplotlib.rc_context():
-        yield matplotlib.rcParams.update
-
-
 def texts_of(svg):
     """Texts of an image, which is well-formed and contains no other elements of a name."""
     root = ElementTree.fromstring(svg)
@@ -107,12 +99,6 @@ def test_charts_are_images_with_the_names_as_text(name):
     assert {"1.00", "unit"} <= set(texts) and "nan" not in texts
     printed = "".join(filter(str.isprintable, name))
     assert printed in texts or not printed
-
-
-def test_equal_charts_are_equal_whatever_the_style_of_the_user(set_style):
-    plain = bars("a")
-    set_style({"font.size": 30, "text.usetex": True, "figure.dpi": 20})
-    assert bars("a") == plain
 
 
 def test_heat_maps_have_numbers_if_they_fit_and_stay_small():

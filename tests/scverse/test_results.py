@@ -146,18 +146,6 @@ def test_results_are_matched_by_sample_id(fitted, tmp_path, form):
     np.testing.assert_array_equal(shuffled.obsm["X_dalmc"], np.asarray(model.embedding_)[rows])
 
 
-def test_integer_ids_are_matched_by_the_names_of_the_cells():
-    views, _ = make_multiview(40, n_clusters=3, random_state=0)
-    ids = np.random.default_rng(0).permutation(40)
-    model = DALMC(n_clusters=3, random_state=0).fit(
-        {name: pd.DataFrame(view, ids) for name, view in views.items()}
-    )
-    data = annotated(views["view_0"], [str(i) for i in range(40)], "g")
-    write_results(data, model)
-    expected = pd.Series(model.labels_, model.sample_ids_).sort_index()
-    np.testing.assert_array_equal(data.obs["dalmc"].astype(int), expected)
-
-
 def test_results_that_cannot_be_matched_are_refused(fitted):
     data, _ = fitted
     frames = frames_of(data)

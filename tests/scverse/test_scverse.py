@@ -162,18 +162,6 @@ def test_batches_are_taken_out(tool):
     assert adjusted_rand_score(y, uncorrected.obs["key"]) < 0.9
 
 
-def test_one_object_with_several_views():
-    rna = cells()["rna"].copy()
-    views = {"genes": "X", "pca": "obsm:X_pca"}
-    av.tl.dalmc(rna, 3, views=views, preprocess={"genes": "lognorm"}, key_added="key")
-    av.tl.markers(rna, "key", n_features=4)
-    assert len(rna.uns["rank_genes_groups"]["names"]) == 4
-    twice = {"once": "X", "twice": "layer:twice"}
-    av.tl.markers(rna, "key", views=twice, key_added="m")
-    assert rna.uns["m_twice"]["params"]["layer"] == "twice"
-    np.testing.assert_array_equal(rna.uns["m_once"]["names"], rna.uns["m_twice"]["names"])
-
-
 def test_refused_calls():
     mdata = cells()
     with pytest.raises(ValueError, match="no 'dalmc' in obs\\. Cluster the cells first"):

@@ -1,6 +1,5 @@
 """DiskSource: fits on disk equal fits in memory, and failures leave earlier results intact."""
 
-import os
 from unittest.mock import Mock
 
 import numpy as np
@@ -10,13 +9,11 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData, make_multiview
-from anchorview._utils import memory
-from anchorview._utils.errors import DataFileError, OutputFileError
+from anchorview._utils.errors import OutputFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import NpyView, open_npy
 from anchorview.sources import disk_source
-from helpers.command_line import printed_by
 from helpers.data import clustered_views, folder_contents
 
 N = 3000
@@ -123,21 +120,6 @@ def test_views_of_mixed_types(many_parts, store):
     assert_same_model(model, expected)
     assert model.sample_ids_.equals(ids)
     np.testing.assert_array_equal(model.predict(mixture), model.labels_)
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.float16, bool, ">f8"])
-def test_dtypes(many_parts, store, dtype):
-    views = make_views()
-    scaled = {name: view > 0 if dtype is bool else 20 + 2 * view for name, view in views.items()}
-    typed = {name: view.astype(dtype) for name, view in scaled.items()}
-    stored = store(typed)
-    model = quick().fit(stored)
-    expected = quick().fit(typed)
-    # A view alone has the same form.
-    alone = quick().fit(stored["view_2"])
-    assert_same_model(alone, quick().fit(typed["view_2"]), tolerance_of(expected.embedding_.dtype))
-    np.testing.assert_array_equal(alone.predict(stored["view_2"]), alone.labels_)
-    assert_same_model(model, expected, tolerance_of(expected.embedding_.dtype))
 
 
 @pytest.fixture(scope="module")
@@ -273,58 +255,6 @@ def test_interrupted_fit_keeps_previous_results(
     assert folder_contents(out) != before
 
 
-def test_failed_read_keeps_previous_results(many_parts, store, tmp_path):
-    out = tmp_path / "results"
-    stored = store(make_views())
-    quick().fit(stored, out=out)
-    before = folder_contents(out)
-    path = stored["view_0"].path
-
-    def cut(stage, done, total):
-        if stage == "embedding":
-            os.truncate(path, path.stat().st_size // 2)
-
-    with pytest.raises(DataFileError, match=r"view_0\.npy: rows"), listen_to_progress(cut):
-        quick(random_state=1).fit(stored, out=out)
-    assert folder_contents(out) == before
-
-
-FULL_DISK = """
-import resource, signal, sys
-from anchorview import DALMC
-from anchorview.sources import disk_source
-from anchorview._utils.errors import OutputFileError
-from anchorview.datasets.formats.npy import open_npy
-
-path, out = sys.argv[1:]
-disk_source.PART = 2**16
-X = [open_npy(path)]
-model = DALMC(4, random_state=1, n_init=2)
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
-try:
-    model.fit(X, out=out)
-except OutputFileError as error:
-    print(error)
-model.fit(X)
-model.predict(X, out=out + "/predicted.npy")
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs limits of POSIX")
-def test_full_disk_keeps_previous_results(store, tmp_path):
-    """An embedding has 96,000 bytes, the labels 12,000."""
-    out = tmp_path / "results"
-    stored = store(make_views())
-    quick().fit(stored, out=out)
-    before = folder_contents(out)
-    printed = printed_by(FULL_DISK, stored["view_1"].path, out)
-    assert f"{out}: cannot be written" in printed
-    after = folder_contents(out)
-    assert len(after.pop("predicted.npy")) > 12_000
-    assert after == before
-
-
 @pytest.fixture
 def unreadable(store, monkeypatch):
     """A view that fails as soon as a row is read."""
@@ -352,13 +282,6 @@ def test_unusable_outputs_raise_before_reading(unreadable, tmp_path, out, messag
     for method in (model.predict, model.transform):
         with pytest.raises(OutputFileError):
             method([unreadable], out=tmp_path / "missing" / "e.npy")
-
-
-def test_a_view_that_all_samples_lack_is_refused(many_parts, store):
-    for view in (None, np.full((N, 7), np.nan)):
-        added = view if view is None else store({"added": view})["added"]
-        with pytest.raises(ValueError, match=r"'added'.*missing"):
-            quick().fit({**store(make_views()), "added": added})
 
 
 def test_more_features_than_samples_are_read_into_memory(many_parts, store, tmp_path):
@@ -421,9 +344,3 @@ def test_many_patterns_of_missing_views_need_memory(store, monkeypatch):
     }
     with pytest.raises(MemoryError, match=r"Compressing 63 patterns .* needs"):
         quick(memory_limit="24MB", solver="compressed").fit(store(views))
-
-
-def test_reading_more_than_free_memory_raises(monkeypatch, unreadable):
-    monkeypatch.setattr(memory, "free_memory", lambda: 1e5)
-    with pytest.raises(MemoryError, match=r"552 kB .* 50 kB .*'compressed'"):
-        quick(solver="direct").fit([unreadable])

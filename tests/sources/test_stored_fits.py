@@ -1,7 +1,5 @@
 """Fits on files of every format that is read in parts, compared with fits in memory."""
 
-from copy import deepcopy
-
 import h5py
 import numpy as np
 import pandas as pd
@@ -9,10 +7,8 @@ import pytest
 import zarr
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, AutoDALMC, load, make_multiview, open_views
-from anchorview._utils import memory
+from anchorview import DALMC, make_multiview, open_views
 from anchorview._utils.errors import DataFileError
-from anchorview.compared import BMVC
 from anchorview.sources import disk_source
 from anchorview.views import row_source
 from anchorview.views.stored_view import StoredView
@@ -128,13 +124,6 @@ def test_row_groups_larger_than_the_limit_are_read_in_slices(tmp_path, views_and
     assert adjusted_rand_score(model.labels_, expected) == 1
 
 
-@pytest.mark.parametrize("estimator", [AutoDALMC(K, budget="fast"), BMVC(K)])
-def test_views_that_do_not_fit_into_memory_are_not_read(folder, estimator, monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
-    with pytest.raises(MemoryError, match="Use DALMC"):
-        estimator.fit(open_views(folder).views)
-
-
 def test_values_of_unavailable_rows_are_ignored(tmp_path, views_and_y):
     views, y = views_and_y
     path = write_npy(tmp_path / "data", {n: np.nan_to_num(v, nan=9) for n, v in views.items()}, y)
@@ -160,13 +149,6 @@ def test_results_never_replace_input_files(folder):
         with pytest.raises(ValueError, match="is one of the views"):
             method(file, out=folder / "view_0.npy")
     assert folder_contents(folder) == before
-
-
-def test_copied_model_holds_results_that_are_files(folder, tmp_path):
-    model = DALMC(K, random_state=0).fit(open_views(folder), out=tmp_path / "out")
-    for own, expected in [(model, 0), (deepcopy(model), N)]:
-        own.save(tmp_path / "model.anchorview")
-        assert len(load(tmp_path / "model.anchorview").labels_) == expected
 
 
 def test_overlapping_clusters_in_single_precision_get_the_same_labels(tmp_path, set_constants):

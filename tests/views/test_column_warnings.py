@@ -47,14 +47,6 @@ def test_ids_in_the_first_column(kind):
             use(views)
 
 
-@pytest.mark.parametrize("name", ["id", "Sample", "patient_id", "Unnamed: 0"])
-def test_large_random_integers_are_ids_if_they_are_named_so(name):
-    values = np.random.default_rng(0).choice(10**6, N, replace=False)
-    with pytest.warns(UserWarning, match=rf"the first column, '{name}', has a different integer"):
-        MultiViewData(frames(**{name: values}))
-    no_warning(frames(total_counts=values))
-
-
 def test_integers_and_coordinates_are_not_taken_for_ids_or_labels():
     rng = np.random.default_rng(0)
     for values in (rng.poisson(3, N), rng.random(N) < 0.5, np.sort(rng.standard_normal(N))):
@@ -63,13 +55,6 @@ def test_integers_and_coordinates_are_not_taken_for_ids_or_labels():
     no_warning({name: view[:9] for name, view in frames(row=np.arange(N)).items()})
     no_warning(pd.DataFrame(rng.integers(256, size=(N, 20)), dtype=np.uint8))
     no_warning(frames(x=rng.random(N), y=rng.random(N)))
-
-
-@pytest.mark.parametrize("name", ["label", "Labels", "target", "CLASS", "y"])
-def test_columns_named_like_labels(name):
-    values = np.repeat([0, 1, 2], N // 3)
-    with pytest.warns(UserWarning, match=rf"view 1 \('b'\): column '{name}' is named like class l"):
-        MultiViewData(frames(f=np.ones(N), **{name: values}))
 
 
 @pytest.mark.parametrize("form", ["read", "opened", "dask"])

@@ -57,16 +57,6 @@ def test_views_are_neither_copied_nor_converted(tmp_path):
     assert MultiViewData([pixels, pair(5)[0]]).dtype == np.float64
 
 
-def test_names_of_views_and_nullable_columns():
-    a, b = pair()
-    assert MultiViewData([a, b]).names == ("view_0", "view_1")
-    assert MultiViewData({"text": a, 7: b}).names == ("text", "7")
-    with pytest.raises(ValueError, match="same name"):
-        MultiViewData({"7": a, 7: b})
-    frame = pd.DataFrame({"i": pd.array([1, 2, 3], dtype="Int64"), "b": [True, False, True]})
-    np.testing.assert_array_equal(MultiViewData(frame).views[0], [[1, 1], [2, 0], [3, 1]])
-
-
 def test_rows_can_be_taken_as_scikit_learn_does():
     a, b = pair(20)
     ids = [f"s{i}" for i in range(20)]
@@ -181,16 +171,6 @@ def test_rows_of_nan_and_masks_say_what_is_missing():
     data = MultiViewData([a, sparse.csr_array(pair()[1])], available=mask)
     assert [group.views for group in data.groups] == [(0, 1), (1,)]
     assert "view_0: 3 features of 5 samples" in repr(data)
-
-
-def test_values_of_missing_sparse_rows_are_ignored():
-    dense, holds_nan = pair(60)
-    holds_nan[:20, 1] = np.nan
-    available = np.ones((60, 2), bool)
-    available[:20, 1] = False
-    data = MultiViewData([dense, sparse.csr_array(holds_nan)], available=available)
-    models = [DALMC(2, solver=s, random_state=0).fit(data) for s in ("compressed", "direct")]
-    np.testing.assert_allclose(models[0].objective_, models[1].objective_, rtol=1e-8)
 
 
 def test_absent_views_no_rows_wider_floats_and_availability_given_twice():

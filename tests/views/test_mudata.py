@@ -127,12 +127,6 @@ def test_layers_representations_and_selected_features(chosen, rna, names, protei
     np.testing.assert_array_equal(found[2:], protein)
 
 
-@pytest.mark.parametrize("mask", ["none", "text"])
-def test_a_column_that_selects_features_is_true_or_false(mask):
-    with pytest.raises(ValueError, match=f"{mask!r} of var"):
-        views_from_mudata(rich(), {"rna": f"X:{mask}"})
-
-
 NO_X = anndata.AnnData(obs=pd.DataFrame(index=IDS))
 REFUSED = {
     "'rna' has no X": lambda: mudata.MuData({"rna": NO_X}),
@@ -175,16 +169,6 @@ def test_anndata_is_aligned_by_its_names(form, other):
     unnamed = MultiViewData(list(views.values()))
     assert unnamed.names == ("view_0", "view_1")
     assert list(unnamed.sample_ids) == ["x", "y", "z"]
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_anndata_beside_arrays_needs_equal_ids(form):
-    cells = modality(form(RNA), IDS[:3])
-    data = MultiViewData([RNA + 1, cells])
-    assert list(data.sample_ids) == IDS[:3]
-    assert data.available is None
-    with pytest.raises(ValueError, match="view 2 and view 1 have different ids in their index"):
-        MultiViewData([RNA, cells, cells[::-1]])
 
 
 def test_containers_and_texts_that_are_no_views_are_refused():

@@ -3,10 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import adjusted_rand_score
-from sklearn.pipeline import make_pipeline
 
 from anchorview import DALMC, load, open_views
 from anchorview.inspection import cluster_markers
@@ -69,17 +67,6 @@ def test_texts_in_files_read_in_parts(tmp_path, set_constants):
     set_constants(disk_source, PART=1000)
     model = DALMC(K, random_state=0, preprocess={"text": "words"}).fit(open_views(tmp_path))
     assert adjusted_rand_score(model.labels_, expected.labels_) == 1
-
-
-@pytest.mark.parametrize(
-    "step", [TfidfVectorizer(), make_pipeline(TfidfVectorizer(), TruncatedSVD(4, random_state=0))]
-)
-def test_vectorizers_of_scikit_learn_take_the_only_column(step):
-    frame, texts, y = planted()
-    views = {"numbers": frame, "text": texts.to_frame()}
-    model = DALMC(K, random_state=0, preprocess={"text": step}).fit(views)
-    assert adjusted_rand_score(model.labels_, y) > 0.9
-    np.testing.assert_array_equal(model.predict(views), model.labels_)
 
 
 def test_markers_are_words():

@@ -15,7 +15,7 @@ from anchorview.sources.open_source import open_source
 from anchorview.views.anndata_matrices import MatrixChoice
 from anchorview.views.input_grammar import parse
 from anchorview.views.stored_view import StoredView
-from helpers.cells import N_CELLS, annotated, cells
+from helpers.cells import N_CELLS, cells
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b"),
@@ -159,18 +159,6 @@ def test_other_data_have_no_matrices_to_select(mdata, tmp_path):
         read_views(tmp_path / "a.npz", views={"a": "X"})
 
 
-def test_repeated_cells_are_refused_by_name(mdata, tmp_path):
-    X = np.random.default_rng(0).normal(size=(4, 2))
-    repeated = annotated(X, ["a", "b", "a", "c"], "g")
-    with pytest.raises(ValueError, match=r"AnnData object has the sample id 'a' more than once"):
-        DALMC(2).fit(repeated, views={"x": "X"})
-    with pytest.raises(ValueError, match=r"view 0 \('x'\) has the sample id 'a' more than once"):
-        DALMC(2).fit({"x": repeated, "y": annotated(X, list("abcd"), "h")})
-    repeated.write(tmp_path / "a.h5ad")
-    with pytest.raises(DataFileError, match="the sample id 'a' more than once"):
-        open_views(tmp_path / "a.h5ad")
-
-
 def test_files_stay_on_disk_and_sparse(mdata, path, tmp_path):
     opened = open_views(path)
     assert all(isinstance(view, StoredView) for view in opened.views.values())
@@ -207,19 +195,6 @@ def test_matrices_of_an_h5ad_file(mdata, tmp_path, form):
         assert list(data.sample_ids) == list(rna.obs_names)
     default = open_views(tmp_path / "rna.h5ad")
     assert list(default.views) == ["view_0"]
-
-
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix])
-def test_entries_that_a_file_has_twice_are_added_up(tmp_path, form):
-    values = np.random.default_rng(0).poisson(2, (N_CELLS, 6)) + 1.0
-    across = values if form is sparse.csr_matrix else values.T
-    n, d = across.shape
-    entries, columns = np.repeat(across.ravel() / 2, 2), np.repeat(np.tile(np.arange(d), n), 2)
-    twice = form((entries, columns, 2 * d * np.arange(n + 1)), shape=values.shape)
-    annotated(twice, [f"c{i}" for i in range(N_CELLS)], "g").write(tmp_path / "twice.h5ad")
-    rows = open_views(tmp_path / "twice.h5ad").views["view_0"][:]
-    assert rows.nnz == values.size
-    np.testing.assert_array_equal(rows.toarray(), values)
 
 
 def test_files_are_converted_with_missing_rows_and_damaged_ones_refused(path, tmp_path):

@@ -170,29 +170,6 @@ def test_models_without_the_rows_of_the_fit_are_saved(kind, tmp_path):
     pd.testing.assert_frame_equal(doubtful(model, n_samples=5), doubtful(reference, n_samples=5))
 
 
-@pytest.mark.parametrize("kind", ["memory", "disk-out", "dask"])
-def test_relabel(kind, tmp_path):
-    views = make_views(N)
-    X = in_dask(views, CHUNK) if kind == "dask" else views
-    model = fit(X, tmp_path / "out" if kind == "disk-out" else None)
-    before, second = np.asarray(model.labels_), np.asarray(model.second_labels_)
-    model.relabel({0: "a", 2: "a"})
-    clusters = np.array([0, 1, 0, 2])
-    np.testing.assert_array_equal(model.labels_, clusters[before])
-    merged = clusters[second] == clusters[before]
-    np.testing.assert_array_equal(model.second_labels_, np.where(merged, -1, clusters[second]))
-    np.testing.assert_array_equal(model.predict(views), clusters[before])
-
-
-def test_results_of_an_earlier_fit_are_replaced(tmp_path):
-    from anchorview import DALMC
-
-    views = make_views(N)
-    fit(views, tmp_path)
-    DALMC(K, random_state=0).fit(views, out=tmp_path)
-    assert {path.stem for path in tmp_path.iterdir()} == {"labels", "embedding", "sample_ids"}
-
-
 def test_memory(tmp_path):
     maps = stored(tmp_path / "views", make_views(N))
     with pytest.raises(MemoryError, match=r"by AutoDALMC needs .* but 10 kB may be used"):
@@ -203,9 +180,3 @@ def test_memory(tmp_path):
         AutoDALMC(K).fit_transform(maps, out=tmp_path / "out")
     with pytest.raises(ValueError, match="out= cannot be used with views in Dask"):
         fit(in_dask(make_views(N), CHUNK), tmp_path / "out")
-
-
-def test_constant_view_on_disk_is_refused(tmp_path):
-    maps = stored(tmp_path, {**make_views(N), "flat": np.ones((N, 2))})
-    with pytest.raises(ValueError, match=r"view 3 \('flat'\) is constant"):
-        fit(maps)

@@ -1,14 +1,10 @@
 """AutoDALMC: labels, confidence and tables as documented, on data of every kind."""
 
-import warnings
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.linalg import LinAlgError
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import AutoDALMC, MultiViewData
@@ -18,7 +14,6 @@ from anchorview.estimators.auto import auto_dalmc, candidates, pool, representat
 from anchorview.estimators.auto.candidates import (
     POOL,
     CandidateError,
-    EmbeddedCandidate,
 )
 from anchorview.metrics import clustering_accuracy
 from anchorview.views import low_rank_sum
@@ -121,17 +116,6 @@ class TestResult:
         again = fitted(together, budget="fast")
         assert again.confidence_[150:].mean() < again.confidence_[:150].mean() - 0.05
 
-    def test_agreement_equals_scikit_learn(self, either):
-        views, _, model = either
-        partitions = partitions_of(model, views)
-        assert model.agreement_.shape == (len(FAST), len(FAST))
-        np.testing.assert_allclose(model.agreement_, model.agreement_.T, rtol=0, atol=1e-15)
-        # Some pairs only, because scikit-learn is slow.
-        for a, b in [(0, 1), (1, 3), (2, 2), (3, 3)]:
-            pairs = product(enumerate(partitions[a]), enumerate(partitions[b]))
-            found = [adjusted_rand_score(p, q) for (i, p), (j, q) in pairs if a != b or i != j]
-            assert model.agreement_[a, b] == pytest.approx(np.mean(found), abs=1e-12)
-
     def test_table_of_candidates_with_the_agreement_with_other_families(self, overlapping):
         views, _, model = overlapping
         table = model.candidates_
@@ -174,15 +158,6 @@ class TestResult:
         np.testing.assert_allclose(S.T @ S, np.eye(S.shape[1]), atol=1e-8)
         np.testing.assert_allclose(model.transform(views, scale=False), S, atol=1e-12)
 
-    def test_consensus_is_better_than_the_mean_candidate(self):
-        gains = []
-        for seed in range(4):
-            views, y = two_views(200, 5, (12, 16), separation=2.5, seed=seed)
-            model = fitted(views, 5, budget="default")
-            alone = [adjusted_rand_score(y, labels) for labels in candidate_labels(model, views)]
-            gains.append(adjusted_rand_score(y, model.labels_) - np.mean(alone))
-        assert np.mean(gains) > 0.01
-
     def test_noise_view_does_not_agree(self):
         views, _ = two_views(separation=6.0, n_noise_views=1)
         model = fitted(views)
@@ -191,14 +166,6 @@ class TestResult:
         assert (model.views_["weight"] > 0).tolist() == [True, True, False]
         assert (model.views_["agreement_with_result"].iloc[:2] > 0.9).all()
         assert abs(model.views_["agreement_with_result"].iloc[2]) < 0.1
-
-    def test_view_weights_are_a_mean_over_candidates(self, overlapping):
-        _, _, model = overlapping
-        solved = [own for own in model._clustering.candidates if isinstance(own, EmbeddedCandidate)]
-        weights = np.array([candidate.view_weights for candidate in solved])
-        found = model.views_["weight"].to_numpy()
-        assert found.sum() == pytest.approx(1)
-        assert (found >= weights.min(axis=0)).all() and (found <= weights.max(axis=0)).all()
 
 
 class TestRepeats:
@@ -242,24 +209,6 @@ class TestRepeats:
         assert adjusted_rand_score(moved.labels_, model.labels_[order]) == 1
         np.testing.assert_allclose(moved.views_["weight"], model.views_["weight"], rtol=1e-6)
 
-    @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
-    def test_order_of_discrete_and_single_precision_samples(self, dtype):
-        rng = np.random.default_rng(0)
-        kinds = rng.integers(4, size=300)
-        views = [
-            np.round(3 * rng.standard_normal((4, d))[kinds] + rng.standard_normal((300, d)))
-            for d in (6, 8)
-        ]
-        data = MultiViewData([view.astype(dtype) for view in views])
-        order = rng.permutation(300)
-        labels, moved = (fitted(part, 4).labels_ for part in (data, data[order]))
-        assert adjusted_rand_score(labels[order], moved) > 0.999
-
-    def test_warning_filters_are_restored(self, separated):
-        before = list(warnings.filters)
-        fitted(separated[0])
-        assert warnings.filters == before
-
     def test_refit_discards_the_previous_result(self, separated):
         views, _, _ = separated
         frame = pd.DataFrame(views["view_0"]).add_prefix("f")
@@ -292,11 +241,6 @@ class TestNewSamples:
             assert np.mean(labels == model.labels_) > 0.95
             assert ((confidence >= 0) & (confidence <= 1)).all()
             assert candidate_labels(model, lacking).shape == (len(FAST), 150)
-
-    def test_not_fitted(self, separated):
-        for method in ("predict", "predict_with_confidence", "transform"):
-            with pytest.raises(NotFittedError):
-                getattr(AutoDALMC(3), method)(separated[0])
 
 
 class TestKindsOfData:
@@ -337,20 +281,6 @@ class TestKindsOfData:
         np.testing.assert_allclose(found.views_["weight"], model.views_["weight"], rtol=1e-4)
         np.testing.assert_array_equal(found.predict(dense), found.labels_)
         assert clustering_accuracy(y, found.labels_) > 0.9
-
-    def test_one_view(self, separated):
-        views, y, _ = separated
-        alone = fitted(views["view_1"])
-        assert clustering_accuracy(y, alone.labels_) > 0.97
-        np.testing.assert_array_equal(alone.views_["weight"], [1])
-        assert alone.views_["agreement_with_result"].item() > 0.9
-        np.testing.assert_array_equal(fitted([views["view_1"]]).labels_, alone.labels_)
-
-    def test_more_features_than_samples(self):
-        views, y = two_views(40, widths=(90, 120))
-        model = fitted(views, budget="fast")
-        assert clustering_accuracy(y, model.labels_) == 1
-        np.testing.assert_array_equal(model.predict(views), model.labels_)
 
     def test_equal_samples_get_equal_labels(self):
         views, _ = two_views(40, separation=2.0)
@@ -407,19 +337,6 @@ class TestManySamples:
         np.testing.assert_array_equal(model.predict(views), model.labels_)
         assert model.views_["agreement_with_result"].min() > 0.8
 
-    def test_agreement_is_that_of_the_sample(self):
-        views, _ = two_views(400, 4, separation=2.0)
-        model = fitted(views, 4)
-        source = MultiViewData(views)
-        sample = representative_rows.representative_sample(source, 100)
-        assert len(sample) == 100
-        partitions = partitions_of(model, sample)
-        for a, b in ((0, 1), (3, 2)):
-            found = [adjusted_rand_score(p, q) for p, q in product(partitions[a], partitions[b])]
-            assert model.agreement_[a, b] == pytest.approx(np.mean(found), abs=1e-12)
-        alike = [adjusted_rand_score(model.predict(sample), runs[0]) for runs in partitions]
-        np.testing.assert_allclose(model.candidates_["agreement_with_result"], alike, atol=1e-12)
-
 
 def make_fail(monkeypatch, cls, name, condition, error):
     """Let a method raise an error if its first argument meets a condition."""
@@ -471,18 +388,6 @@ class TestFailures:
         row = model.candidates_.iloc[-1]
         assert row[["kind", "scaling"]].tolist() == [setting.kind, setting.scaling]
 
-    def test_view_that_is_zero_after_one_scaling(self, separated):
-        views, y, _ = separated
-        # Rows with a single positive entry are all equal when they have length 1.
-        positive = np.exp(np.random.default_rng(0).standard_normal((150, 1)))
-        with pytest.warns(UserWarning, match="4 of 10 candidates .* is zero after scaling"):
-            model = fitted({"view_0": views["view_0"], "size": positive})
-        failed = model.candidates_[6:]
-        assert set(failed["scaling"]) == {"unit-center", "unit"}
-        assert failed["error"].str.contains(r"view 1 \('size'\)").all()
-        assert clustering_accuracy(y, model.labels_) > 0.9
-        assert model.views_["agreement_with_result"].iloc[1] < 0.1
-
     def test_too_little_memory_is_noticed_first(self, separated, monkeypatch, no_work):
         monkeypatch.setattr(memory, "free_memory", lambda: 1000)
         with pytest.raises(MemoryError, match=r"by AutoDALMC needs .* but 1 kB"):
@@ -494,14 +399,6 @@ class TestFailures:
         make_candidates_fail(monkeypatch, others.__contains__, CandidateError("reason 1"))
         with pytest.raises(ValueError, match=r"No candidate .* The first fails: reason 0$"):
             fitted(separated[0])
-
-    def test_number_of_clusters_is_chosen_by_the_others(self, separated, monkeypatch):
-        first = FAST[0]
-        make_candidates_fail(monkeypatch, [first].__contains__, CandidateError("bad luck"))
-        with pytest.warns(UserWarning, match="1 of 10 candidates"):
-            model = fitted(separated[0], [2, 3, 4])
-        assert model.n_clusters_ == 3
-        assert model.curve_.notna().all()
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, AssertionError])
     def test_other_errors_are_raised(self, separated, monkeypatch, error):
@@ -519,25 +416,6 @@ class TestMessages:
         reports = [(done, total) for stage, done, total in seen if stage == "candidates"]
         assert reports == [(i, len(FAST)) for i in range(1, len(FAST) + 1)]
         assert {"levels", "agreement by chance", "structure"} & {stage for stage, _, _ in seen}
-
-    def test_verbose(self, separated, capsys, monkeypatch):
-        setting = FAST[1]
-        make_candidates_fail(monkeypatch, [setting].__contains__, CandidateError("bad luck"))
-        with pytest.warns(UserWarning, match="1 of 10"):
-            fitted(separated[0], [2, 3], budget="fast", verbose=1)
-        lines = capsys.readouterr().out.splitlines()
-        assert all(line.startswith("[AutoDALMC] ") for line in lines)
-        assert "chose 3 clusters (" in lines[1]
-        assert f"candidate 1/10: {FAST[0]}" in lines[2]
-        assert lines[3].endswith(f"left out {setting}: bad luck")
-        assert "candidate 10/10: communities, " in lines[11]
-        assert "found the consensus of 9 candidates (" in lines[12]
-        assert "evidence" in lines[13]
-        assert len(lines) == 14
-
-    def test_silent_by_default(self, separated, capsys):
-        fitted(separated[0], budget="fast")
-        assert capsys.readouterr() == ("", "")
 
 
 class TestNumberOfClusters:
@@ -585,13 +463,3 @@ class TestDigits:
         assert clustering_accuracy(digits[1], digits_model.labels_) >= 0.965
         assert digits_model.views_["agreement_with_result"].max() < 0.9
         assert digits_model.confidence_.mean() > 0.7
-
-    def test_samples_with_higher_confidence_are_more_accurate(self, digits, digits_model):
-        _, y = digits
-        order = np.argsort(-digits_model.confidence_, kind="stable")
-        # Clusters are matched to classes on all samples, not on each half separately.
-        classes = np.array([np.bincount(y[digits_model.labels_ == c]).argmax() for c in range(10)])
-        right = classes[digits_model.labels_] == y
-        surer, rest = right[order[:1000]].mean(), right[order[1000:]].mean()
-        assert surer > 0.98
-        assert surer > rest + 0.02

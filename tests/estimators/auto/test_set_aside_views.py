@@ -12,7 +12,6 @@ from anchorview.inspection import cluster_summary, memberships, view_contributio
 from anchorview.metrics import clustering_accuracy
 from anchorview.sources import disk_source
 from helpers.auto_models import candidate_labels, used_views
-from helpers.command_line import output_of
 from helpers.dask_problems import in_dask, stored
 from helpers.model_files import round_trip
 from helpers.tables import customer_views
@@ -114,12 +113,6 @@ def test_a_faint_view_of_the_same_clusters_is_used():
     assert clustering_accuracy(y, model.labels_) > 0.8
 
 
-def test_a_single_view_is_used():
-    model = fit(planted(1)[0])
-    assert used_views(model) == ("view_0",)
-    assert model.views_["agreement_with_others"].isna().all()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_two_views_whose_rows_are_in_other_orders_warn(seed, tmp_path):
     views, _ = planted(2, separation=8)
@@ -133,25 +126,6 @@ def test_two_views_whose_rows_are_in_other_orders_warn(seed, tmp_path):
     frames = {name: pd.DataFrame(view) for name, view in views.items()}
     frames["view_1"].index = order
     assert fit(frames).structure_ > 0.6
-
-
-@pytest.mark.filterwarnings("default::UserWarning")
-def test_the_command_line_says_first_that_rows_may_be_in_other_orders(tmp_path):
-    views, _ = planted(2, separation=8)
-    views["view_1"] = views["view_1"][np.random.default_rng(0).permutation(N)]
-    np.savez(tmp_path / "views.npz", **views)
-    said = output_of("fit", tmp_path / "views.npz", "-k", K, "--budget", "fast", "--seed", 0)
-    assert "different orders" in said.partition("clusters by")[0]
-
-
-def test_missing_values_of_other_views_do_not_matter(with_extra):
-    views, y = with_extra
-    views = {name: view.copy() for name, view in views.items()}
-    views["view_0"][:40] = views["extra"][20:60] = np.nan
-    model = fit(views)
-    assert used_views(model) == ("view_0", "view_1")
-    assert clustering_accuracy(y, model.labels_) > 0.8
-    np.testing.assert_array_equal(model.predict(views), model.labels_)
 
 
 def test_a_view_is_used_if_a_sample_has_no_other(with_extra):
@@ -221,17 +195,6 @@ def test_samples_without_other_views_are_found_in_all_parts(tmp_path, set_consta
     assert "because 1 sample has no other" in view_sentences(model)[0]
 
 
-def test_single_and_double_precision(with_extra):
-    views = {
-        name: view.astype(np.float64 if name == "extra" else np.float32)
-        for name, view in with_extra[0].items()
-    }
-    model = fit(views)
-    assert used_views(model) == ("view_0", "view_1")
-    assert model.transform(views).dtype == model.embedding_.dtype
-    np.testing.assert_array_equal(model.predict(views), model.labels_)
-
-
 def test_levels(tmp_path):
     rng = np.random.default_rng(0)
     fine = rng.integers(9, size=N)
@@ -270,13 +233,6 @@ def test_it_is_said_also_in_reports(with_extra, fitted, capsys, tmp_path):
     write_fit_report(tmp_path / "report.html", fitted, with_extra[0])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count("was set aside: ") == 2
-
-
-def test_command_line(with_extra, tmp_path):
-    np.savez(tmp_path / "views.npz", **with_extra[0])
-    options = ("-k", K, "--budget", "fast", "--seed", 0)
-    said = output_of("fit", tmp_path / "views.npz", *options, "--out", tmp_path / "labels.csv")
-    assert f"v{SAID}" in said
 
 
 def test_contributions_summary_and_memberships(with_extra, fitted):

@@ -1,7 +1,5 @@
 """Structure: clusters separated by valleys of density are told from pieces of a continuum."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,6 @@ from anchorview.estimators.auto.evidence import (
     without_clusters,
 )
 from anchorview.report import write_fit_report
-from helpers.command_line import output_of
 from helpers.data import clustered_views
 
 
@@ -136,16 +133,6 @@ def test_summary_and_report_say_how_clusters_are_separated(tmp_path):
     assert sentence == "by cluster: strong for c; weak for b; none for a"
 
 
-def test_the_command_line_says_that_there_is_no_clear_structure(tmp_path):
-    np.savez(tmp_path / "noise.npz", **noise(0))
-    arguments = ("fit", tmp_path / "noise.npz", "-k", 2, "--budget", "fast", "--seed", 0)
-    text = output_of(*arguments)
-    assert "no evidence of clusters: " in text
-    assert "by cluster: none for 0 and 1" in text
-    record = json.loads(output_of(*arguments, "--json"))
-    assert (record["structure"], record["borders"]) == (0, ["none"] * 2)
-
-
 def reference(views):
     data = MultiViewData(views)
     coordinates = {"zscore-unit": data, "zscore": data}
@@ -166,9 +153,3 @@ def test_reference_is_a_normalized_normal_distribution():
         drawn = drawn / lengths[:, None]
         np.testing.assert_allclose(drawn.mean(axis=0), expected.mean(axis=0), atol=0.05)
         np.testing.assert_allclose(np.cov(drawn.T), np.cov(expected.T), atol=0.03)
-
-
-def test_reference_lacks_the_same_views():
-    views = noise(0, n=50)
-    views["view_1"][10:20] = np.nan
-    assert np.flatnonzero(~reference(views).available[:, 1]).tolist() == list(range(10, 20))

@@ -1,7 +1,6 @@
 """Fitted models survive saving and loading, and files that contradict themselves are refused."""
 
 from copy import deepcopy
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -143,18 +142,6 @@ def test_auto(case, tmp_path, set_constants):
         require_same_predictions(model, loaded, new)
 
 
-def test_empty_clusters(auto, tmp_path):
-    model = deepcopy(auto)
-    offsets = model._clustering.consensus.offsets.copy()
-    offsets[0] = -np.inf
-    consensus = replace(model._clustering.consensus, offsets=offsets)
-    model._clustering = replace(model._clustering, consensus=consensus)
-    views = listed_views(40, (3, 4))
-    loaded = round_trip(model, tmp_path)
-    require_same_predictions(model, loaded, views)
-    assert 0 not in loaded.predict(views)
-
-
 @pytest.mark.parametrize(
     ("fixture", "given", "expected"),
     [
@@ -179,13 +166,6 @@ def test_parameters_of_other_types(request, tmp_path, fixture, given, expected):
     params = load(tmp_path / "m").get_params()
     assert params == {**model.get_params(), **expected}
     assert all(type(params[name]) is type(value) for name, value in expected.items())
-
-
-def test_loaded_models_can_be_fitted_again(either):
-    views = listed_views()
-    loaded = load(either).set_params(n_clusters=3).fit(views)
-    assert same(loaded.predict(views), loaded.labels_)
-    loaded.embedding_[0] = 0
 
 
 @pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3)])
@@ -218,13 +198,6 @@ def test_models_that_could_not_be_loaded_are_not_saved(request, tmp_path, fixtur
 
 
 # Forged files
-
-
-@pytest.mark.parametrize("name", ["dalmc", "AutoDALMC", "os.system", None, ["DALMC"]])
-def test_other_estimators(saved, name):
-    forge_document(saved, {"estimator": name})
-    reason = "parameter" if name == "AutoDALMC" else "its estimator is unknown"
-    assert reason in error_of(saved)
 
 
 def test_parameters_newer_than_the_file_have_their_defaults(saved):

@@ -143,23 +143,6 @@ def test_worker_killed_while_reading(client, tmp_path, fit, n, read):
     assert (model.labels_.compute() == undisturbed.labels_.compute()).all()
 
 
-def test_worker_killed_while_assigning(client, tmp_path):
-    """The blocks of the embedding that it held are recomputed."""
-    views = dask_views(stored(tmp_path, make_views(41_000)), 5000)
-    undisturbed = fit(views).labels_.compute()
-    killed = []
-
-    def kill(stage, done, total):
-        if (stage, done) == ("assigning", 1) and not killed:
-            killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[0], signal.SIGKILL)
-
-    with listen_to_progress(kill):
-        labels = fit(views).labels_.compute()
-    assert killed
-    assert (labels == undisturbed).all()
-
-
 @pytest.mark.system
 @pytest.mark.usefixtures("small_sample")
 @pytest.mark.parametrize("missing", [False, True])

@@ -14,11 +14,9 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.errors import MissingPackageError
-from anchorview._utils.progress import listen_to_progress
 from anchorview.datasets import ViewFile
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.distributed import dask_views
-from anchorview.sources.dask import dask_source
 from anchorview.sources.dask.dask_source import DaskSource
 from helpers.dask_problems import (
     K,
@@ -104,18 +102,6 @@ def test_sparse_blocks():
     assert_same(fit(X, scaling="unit"), fit(views, scaling="unit"))
 
 
-@pytest.mark.parametrize("dtype", [np.int16, np.float16, np.int64, np.longdouble, object])
-def test_dtypes(dtype):
-    views = {
-        name: np.abs(20 * v).astype(np.uint8).astype(dtype) for name, v in make_views(N).items()
-    }
-    model = fit(in_dask(views, CHUNK))
-    single = np.dtype(dtype).name in ("int16", "float16")
-    assert model.embedding_.dtype == (np.float32 if single else np.float64)
-    reference = fit({name: view.astype(np.float64) for name, view in views.items()})
-    assert distance(model.embedding_.compute(), reference.embedding_) < 1e-3
-
-
 @pytest.mark.parametrize(
     ("kind", "declared"), [("array", "i8"), ("array", "f2"), ("sparse", "u1"), ("frame", "i8")]
 )
@@ -137,20 +123,6 @@ def test_values_are_not_converted_to_a_wrongly_declared_type(views, reference, k
 
 def _same(block):
     return block
-
-
-def test_embedding_too_large_to_keep_is_recomputed(reference, views, monkeypatch):
-    monkeypatch.setattr(dask_source, "SHARE_OF_BUDGET", 0)
-    model = fit(in_dask(views, CHUNK))
-    assert_same(model, reference)
-
-
-def test_progress(views):
-    seen = []
-    with listen_to_progress(lambda *report: seen.append(report)):
-        fit(in_dask(views, CHUNK))
-    for stage in ("scaling", "compressing", "embedding", "labeling"):
-        assert [done for name, done, _ in seen if name == stage] == [0, 1, 2, 3, 4, 4]
 
 
 # Results
@@ -180,17 +152,6 @@ def test_absent_view(views, reference):
     assert (labels == by_position.predict([views["a"], None, views["c"]])).all()
     with pytest.raises(ValueError, match="'b'\\) is missing for all samples"):
         fit({**X, "b": None})
-
-
-def test_few_samples_are_read_into_memory():
-    views = {name: view[:20] for name, view in make_views(N).items()}
-    views["b"][3] = np.nan
-    X = in_dask(views, 7)
-    assert (fit(X).labels_ == fit(views).labels_).all()
-    ids = [f"s{i:02}" for i in range(20)]
-    model = fit(in_dask_frames(frames(views, ids), 3))
-    assert list(model.labels_series.index) == ids
-    assert (model.labels_ == fit(views).labels_).all()
 
 
 # Dataframes
