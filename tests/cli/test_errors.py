@@ -36,9 +36,9 @@ def test_data_files_that_cannot_be_read(data, out, tmp_path):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["-k", 121], ("n_samples=120", "-k for n_clusters")),
-        (["-k", "2-61"], ("n_samples // 2 = 60", "-k for n_clusters")),
-        (["--n-anchors", 1000], ("n_anchors=1000", "--n-anchors")),
+        (["-k", 121], ("n_samples=120",)),
+        (["-k", "2-61"], ("n_samples // 2 = 60",)),
+        (["--n-anchors", 1000], ("n_anchors=1000",)),
         (["--scaling", "features"], ("'scaling'", "'features'")),
         (["--budget", "slow"], ("'--budget'", "'slow'", "'fast'")),
         (["--method", "awmvc"], ("'--method'", "'awmvc'", "'dalmc'")),
@@ -55,20 +55,16 @@ def test_bad_settings_name_the_option(data, tmp_path, options, parts):
     assert not (tmp_path / "labels.csv").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments", [["fitt"], ["fit"], ["demo", "extra"], ["fit", "x", "--beta"]]
-)
+@pytest.mark.parametrize("arguments", [["fitt"], ["fit"], ["demo", "extra"]])
 def test_usage_errors_point_to_the_help(arguments):
-    message = error_of(*arguments)
-    assert "--help'." in message
-    assert "?." not in message and ".." not in message
+    assert "-h' for help" in error_of(*arguments)
 
 
 @pytest.mark.parametrize(
     ("error", "code", "part"),
     [
         (ImportError("MATLAB 7.3 files need h5py"), 2, "MATLAB 7.3 files need h5py"),
-        (MemoryError("Raise memory_limit."), 1, "--memory-limit"),
+        (MemoryError("Raise memory_limit."), 1, "memory_limit"),
         (MemoryError(), 1, "not enough memory"),
         (ZeroDivisionError("no\nluck"), 70, "ZeroDivisionError"),
     ],

@@ -166,6 +166,7 @@ def test_names_are_printed_literally_and_without_terminal_codes(data, out, name,
     assert "ACC" not in output
 
 
+@pytest.mark.system
 def test_demo_clusters_the_digits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("demo")

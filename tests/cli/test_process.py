@@ -18,7 +18,6 @@ from helpers.command_line import (
     pausing_script,
     posix,
     printed_by,
-    read_confident_labels,
 )
 
 
@@ -61,30 +60,6 @@ def test_module_and_completion(monkeypatch):
         monkeypatch.setenv("COMP_WORDS", words)
         monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
         assert printed_by(main) == f"{shown}\n"
-
-
-@posix
-def test_closed_streams_do_not_matter(data, out):
-    shell = ["sh", "-c", '"$@" >&- 2>&-', "sh"]
-    done = subprocess.run([*shell, *command("fit", data, *QUICK, "--out", out)])
-    assert done.returncode == 0
-    assert len(read_confident_labels(out)[0]) == 120
-
-
-@posix
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_standard_output_that_takes_nothing(data, options):
-    info = command("info", data, *options)
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(info, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 2
-    assert done.stderr.startswith("anchorview: error: ")
-    assert "No space" in done.stderr
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(info, stdout=writer, stderr=subprocess.PIPE, text=True)
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (141, "")
 
 
 @posix

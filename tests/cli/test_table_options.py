@@ -61,7 +61,7 @@ def test_matrices_of_a_file_are_remembered_by_the_model(path, tmp_path, memory):
         (("--view", "rna=X", "--view", "rna=X"), ("--view", "'rna'", "twice")),
         (("--view", "atac=X"), ("'atac'", "rna, protein")),
         (("--importance", "rna=high"), ("--importance", "'high'")),
-        (("--importance", "atac=2"), ("--importance", "'atac'")),
+        (("--importance", "atac=2"), ("importance", "'atac'")),
     ],
 )
 def test_refused_options(path, options, parts):
@@ -77,7 +77,7 @@ def test_tables_that_are_no_views_are_left_out(tmp_path):
     ids = write_view_tables(folder, clustered_views(60, 3)[0])
     pd.DataFrame({"sex": ["m", "f"] * 30}, ids).to_csv(folder / "metadata.csv")
     message = error_of("convert", folder, tmp_path / "none")
-    assert "metadata.csv" in message and "'sex'" in message and "--view" in message
+    assert "metadata.csv" in message and "'sex'" in message and "views" in message
     chosen = ("--view", "a=view_0.csv", "--view", "b=view_1")
     output_of("fit", folder, *DALMC_3, *chosen, "--save", saved)
     model = load(saved)
@@ -137,11 +137,11 @@ def test_tables_without_ids_or_header(tmp_path, views_and_y, out, written, given
     for name, view in views.items():
         pd.DataFrame(view).add_prefix("f").to_csv(folder / f"{name}.csv", **written)
     for command in (("fit", folder), ("convert", folder, arrays)):
-        assert given[-1] in error_of(*command)
+        assert "id_column=False" in error_of(*command)
     output_of("fit", folder, *DALMC_3, *given, "--out", out, "--save", model)
     expected = DALMC(3, random_state=0).fit(views).labels_
     np.testing.assert_array_equal(read_labels(out), expected)
-    assert given[-1] in error_of("predict", model, folder)
+    assert "id_column=False" in error_of("predict", model, folder)
     output_of("predict", model, folder, *given, "--out", out)
     np.testing.assert_array_equal(read_labels(out), expected)
     output_of("convert", folder, arrays, *given)
@@ -240,7 +240,7 @@ def test_batches_are_matched_by_id_and_kept_by_the_model(batch_tables, planted, 
     np.testing.assert_array_equal(labels, DALMC(3, random_state=0).fit(views, batch=batch).labels_)
     output_of("predict", model, batch_tables, "--batch", file, "--out", out)
     np.testing.assert_array_equal(labels_in(out), labels)
-    assert "--batch" in error_of("predict", model, batch_tables)
+    assert "batch" in error_of("predict", model, batch_tables)
     assert "Cluster" in output_of("explain", model, batch_tables, "--batch", file)
 
 

@@ -54,9 +54,11 @@ def output_of(*arguments: object) -> str:
 
 
 def error_of(*arguments: object) -> str:
-    """Message of a run that fails with exit code 2 and one line on stderr, and no other output."""
+    """Message of a run that fails with exit code 2, in one line but for errors of the parser."""
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
+    if result.stderr.startswith("Usage: "):
+        return " ".join(result.stderr.translate(dict.fromkeys(map(ord, "│╭╰─╮╯"), " ")).split())
     assert result.stderr.startswith("anchorview: error: ")
     assert result.stderr.count("\n") == 1
     return result.stderr.removeprefix("anchorview: error: ").rstrip("\n")

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from importlib.util import find_spec
-from io import StringIO
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +13,6 @@ from typing import Annotated, Any, Literal
 from zipfile import is_zipfile
 
 import typer
-from typer.core import TyperGroup
 
 from anchorview import __version__
 from anchorview.cli import experiment_commands, options, summaries, terminal
@@ -38,36 +36,8 @@ from anchorview.cli.output_files import (
 )
 from anchorview.cli.terminal import print_lines, printable
 
-# Typer does not export the base class of usage errors.
-_UsageError: Any = typer.BadParameter.__base__
-
-
-class _Program(TyperGroup):
-    """Group of commands that prints usage errors in one line."""
-
-    def main(self, *args: Any, **options: Any) -> Any:
-        options["standalone_mode"] = False
-        try:
-            with terminal.stdout_errors():
-                code = super().main(*args, **options)
-                # A full device may be reported only now.
-                sys.stdout.flush()
-        except _UsageError as error:
-            command = error.ctx.command_path if error.ctx else "anchorview"
-            message = error.format_message()
-            end = "" if message.endswith((".", "?")) else "."
-            terminal.print_message("error", f"{message}{end} Try '{command} --help'.")
-            code = terminal.BAD_INPUT
-        except typer.Exit as stop:
-            code = stop.exit_code
-        except (typer.Abort, KeyboardInterrupt):
-            code = terminal.INTERRUPTED
-        sys.exit(code)
-
-
 app = typer.Typer(
     name="anchorview",
-    cls=_Program,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -76,8 +46,6 @@ app.add_typer(experiment_commands.app)
 
 def main() -> None:
     """Run the command line."""
-    # The caller may have closed them, but some versions of NumPy need them.
-    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()
     terminal.raise_when_terminated()
     app(prog_name="anchorview")
 
@@ -89,10 +57,10 @@ def anchorview(
 ) -> None:
     """Fast multi-view clustering by discriminative anchor learning (DALMC)."""
     if version:
-        terminal.write_stdout(f"anchorview {__version__}\n")
+        typer.echo(f"anchorview {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        terminal.write_stdout(f"{context.get_help()}\n")
+        typer.echo(context.get_help())
 
 
 @command(app)

@@ -22,7 +22,6 @@ from anchorview.cli.terminal import (
     progress_bar,
     table,
     watched,
-    write_stdout,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ app = typer.Typer(
 def experiment(context: typer.Context) -> None:
     """Print the help if no command follows."""
     if context.invoked_subcommand is None:
-        write_stdout(f"{context.get_help()}\n")
+        typer.echo(context.get_help())
 
 
 FOLDER = option(

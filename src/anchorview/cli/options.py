@@ -1,7 +1,7 @@
 """Options of the commands: how they are declared and shown, and those of a fit.
 
 An option is a field of a dataclass, or a parameter of a command that has a field as its default. It
-has the name of the parameter of the library: errors that name the parameter also name the option.
+has the name of the parameter of the library that it sets.
 """
 
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, cast, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from anchorview.cli.terminal import explained_errors, write_stdout
+from anchorview.cli.terminal import explained_errors
 
 # Repeated here because the estimators' constraints import scikit-learn; tests compare them.
 SolverName = Literal["auto", "compressed", "left", "direct", "truncated"]
@@ -29,9 +29,7 @@ class Command(TyperCommand):
 
     def invoke(self, context: Any) -> Any:
         """Run the command."""
-        names = {each.name: (*each.opts, *each.secondary_opts) for each in self.params}
-        options = {name: min(given, key=len) for name, given in names.items() if name and given}
-        with explained_errors(options):
+        with explained_errors():
             return super().invoke(context)
 
     def format_help(self, context: Any, formatter: Any) -> None:
@@ -97,7 +95,7 @@ def option(
 def _show_all(context: typer.Context, value: bool) -> None:
     if value:
         context.meta["help_all"] = True
-        write_stdout(f"{context.get_help()}\n")
+        typer.echo(context.get_help())
         raise typer.Exit
 
 

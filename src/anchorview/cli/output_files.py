@@ -19,7 +19,7 @@ from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.errors import optional_import
 from anchorview._utils.progress import report_progress
 from anchorview.cli.options import REPORT, option
-from anchorview.cli.terminal import print_json, print_lines, progress_bar, watched, write_stdout
+from anchorview.cli.terminal import print_json, print_lines, progress_bar, watched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,7 +197,7 @@ def write_table(table: "pd.DataFrame", path: Path) -> None:
         )
     to_csv: Any = partial(table.to_csv, index=False, float_format="%.6g", lineterminator="\n")
     if path == STDOUT:
-        write_stdout(to_csv())
+        typer.echo(to_csv(), nl=False)
     else:
         with atomic_write(path) as stream:
             to_csv(stream)

@@ -2,13 +2,12 @@
 
 import json
 import os
-import re
 import shlex
 import signal
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from traceback import extract_tb
 from types import FrameType
 from typing import Any
@@ -23,28 +22,24 @@ from anchorview._utils.errors import ClusterLostError
 from anchorview._utils.progress import listen_to_progress
 
 OUT_OF_MEMORY, BAD_INPUT, CLUSTER_LOST, FAULT = 1, 2, 3, 70
-INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
-"""Exit codes; these three are those of a process that is ended by the signal."""
+INTERRUPTED, TERMINATED = 130, 143
+"""Exit codes; these two are those of a process that is ended by the signal."""
 
 INPUT_ERRORS = (ValueError, TypeError, ImportError, OSError)
 """Errors that the user can act on. ImportError: a file format may need an optional package."""
 
 
 class Terminated(KeyboardInterrupt):
-    """Raised by the signals that ask a process to end."""
+    """Raised by the signal that asks a process to end."""
 
 
 def raise_when_terminated() -> None:
-    """Make the signals that ask a process to end raise, so that it cleans up as after Ctrl-C."""
+    """Make the signal that asks a process to end raise, so that it cleans up as after Ctrl-C."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         raise Terminated
 
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        # Processes that are to outlive their terminal ignore the signal.
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, handle)
+    signal.signal(signal.SIGTERM, handle)
 
 
 def table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> str:
@@ -57,21 +52,21 @@ def table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> str:
         grid.add_row(printable(name), *map(str, cells))
     # View and file names must not be interpreted as markup or emoji codes.
     console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
-    # Rich writes an empty string to the stream, too.
-    with stdout_errors(), console.capture() as capture:
+    with console.capture() as capture:
         console.print(grid)
     return capture.get().removesuffix("\n")
 
 
 def print_lines(*lines: str) -> None:
     """Print lines without wrapping them."""
-    write_stdout("".join(f"{line}\n" for line in lines))
+    for line in lines:
+        typer.echo(line)
 
 
 def print_json(record: Mapping[str, Any]) -> None:
     """Print a record as JSON on stdout; numbers that are not finite become null."""
     plain = json.loads(json.dumps(record, default=_plain), parse_constant=lambda _: None)
-    write_stdout(json.dumps(plain, indent=2) + "\n")
+    typer.echo(json.dumps(plain, indent=2))
 
 
 def _plain(value: Any) -> Any:
@@ -79,28 +74,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, range):
         return list(value)
     return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def write_stdout(text: str) -> None:
-    """Write to stdout; exit with a message if it does not take the text."""
-    with stdout_errors():
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-
-@contextmanager
-def stdout_errors() -> Iterator[None]:
-    """Explain that stdout cannot be written; say nothing if its reader is gone."""
-    try:
-        yield
-    except OSError as error:
-        # What is still in the buffer must not fail again when the interpreter exits.
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            raise typer.Exit(BROKEN_PIPE) from None
-        print_message("error", f"standard output cannot be written ({error.strerror}).")
-        raise typer.Exit(BAD_INPUT) from None
 
 
 @contextmanager
@@ -134,15 +107,12 @@ def progress_bar(*, shown: bool) -> Iterator[None]:
 
 
 @contextmanager
-def explained_errors(options: Mapping[str, str]) -> Iterator[None]:
-    """Print warnings and errors in one line each; exit after errors.
-
-    `options` are those of the command, by the parameters of the library that they set.
-    """
+def explained_errors() -> Iterator[None]:
+    """Print warnings and errors in one line each; exit after errors."""
     try:
         with _one_line_warnings():
             yield
-    except typer.Exit:
+    except (typer.Exit, BrokenPipeError):
         raise
     except KeyboardInterrupt as stop:
         ended, code = "interrupted", INTERRUPTED
@@ -154,7 +124,7 @@ def explained_errors(options: Mapping[str, str]) -> Iterator[None]:
     except Exception as error:
         errors = error.exceptions if isinstance(error, ExceptionGroup) else [error]
         for each in errors:
-            print_message("error", _explanation(each) + _options_named(str(each), options))
+            print_message("error", _explanation(each))
         raise typer.Exit(max(map(_exit_code, errors))) from None
 
 
@@ -177,14 +147,6 @@ def _explanation(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     return str(error) or ("not enough memory" if isinstance(error, MemoryError) else repr(error))
-
-
-def _options_named(message: str, options: Mapping[str, str]) -> str:
-    """Options for the parameters of the library that a message names, as a sentence."""
-    # A name without an underscore may be a word of English.
-    names = (word.removesuffix("=") for word in re.findall(r"\b\w+=|\b[a-z]+_\w+", message))
-    named = [f"{options[name]} for {name}" for name in dict.fromkeys(names) if name in options]
-    return f" (On the command line: {', '.join(named)}.)" if named else ""
 
 
 @contextmanager
