@@ -257,11 +257,9 @@ def in_own_process(run: str, path: Path) -> dict[str, float]:
 
 # The page.
 
-INCLUDED = "<!-- docs/omics.md has what follows -->"
-
 
 def page(results: dict) -> list[str]:
-    lines = ["# Omics data", "", "Written by `benchmarks/omics.py`.", "", INCLUDED, ""]
+    lines = ["# Omics data", "", "Written by `benchmarks/omics.py`.", ""]
     if "tumors" in results:
         sets = results["tumors"]
         found = dict.fromkeys(name for own in sets.values() for name in own)

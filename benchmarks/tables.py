@@ -247,7 +247,6 @@ def main() -> None:
         f"{measured_by(f'python benchmarks/tables.py --seeds {options.seeds}')}, with kmodes 0.12 "
         "and prince 0.23.",
         "",
-        "<!-- docs/tables.md has what follows -->",
         *quality_lines(results, options.seeds),
         "",
         *cost_lines(results),
