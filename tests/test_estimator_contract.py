@@ -517,7 +517,7 @@ BAD_INPUT = {
     "NaN": (beside(spoiled(np.nan).to_numpy()), rf"{VIEW} contains NaN at row 7 \(sample 's007'\)"),
     "infinity": (beside(spoiled(-np.inf)), f"{VIEW} contains infinity at row 7"),
     "huge value": (beside(spoiled(1e200)), rf"{VIEW} has 1e\+200 at row 7.* too large"),
-    "tiny values": (beside(1e-180 * GOOD), f"{VIEW} underflows"),
+    "tiny values": (beside(1e-180 * GOOD), f"{VIEW} is zero after scaling"),
     "text": (beside(GOOD.assign(t=["x", *[1.0] * (N - 1)])), f"{VIEW}.*column 't' is not numeric"),
     "complex": (beside(GOOD.to_numpy() + 1j), f"{VIEW} is complex"),
     "constant view": (beside(0 * GOOD + 3), f"{VIEW} is constant"),

@@ -4,7 +4,6 @@ import os
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from anchorview.datasets import file_contents
 from anchorview.datasets.formats import npy as npy_format
@@ -13,9 +12,6 @@ from helpers.view_files import (
     TALL,
     error_of,
     frame,
-    save_matlab5,
-    save_matlab73,
-    write_hdf5,
     write_npy_folder,
     write_tables,
 )
@@ -29,13 +25,8 @@ IDS = [f"s{i}" for i in range(2000)]
 
 LARGE = {
     "npz": lambda path: np.savez_compressed(path / "a.npz", a=BIG) or path / "a.npz",
-    "mat": lambda path: save_matlab5(path / "a.mat", {"X1": BIG}, do_compression=True),
-    "sparse mat 7.3": lambda path: save_matlab73(
-        path / "a.mat", {"X1": sparse.csc_array((10**8, 3))}
-    ),
     "parquet": lambda path: write_tables(path / "a", x_parquet=frame(BIG, IDS)),
     "csv": lambda path: write_tables(path / "a", x_csv=frame(BIG, IDS).to_csv()),
-    "hdf5 labels": lambda path: write_hdf5(path / "a.h5", x=TALL, y=np.zeros(10**6, int)),
 }
 
 

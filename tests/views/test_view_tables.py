@@ -80,5 +80,5 @@ def test_repeated_names_and_lazy_frames_are_refused(columns):
     table = pa.Table.from_arrays([pa.array([1, 2]), pa.array([3, 4])], names=["g", "g"])
     with pytest.raises(ValueError, match=r"view 0 \('a'\): columns must have different names"):
         MultiViewData({"a": table})
-    with pytest.raises(TypeError, match=r"view 0 \('a'\) is of type LazyFrame.*collect\(\)"):
+    with pytest.raises(TypeError, match=r"view 0 \('a'\) is of type LazyFrame"):
         MultiViewData({"a": pl.LazyFrame(columns["a"])})

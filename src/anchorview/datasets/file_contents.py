@@ -238,7 +238,6 @@ def stored_variable(
     n_values = np.prod(shape, dtype=float)
     # Of what is named like labels, only vectors are read: anything else may be too large.
     if is_label_name(name, labels) and n_values == max(shape, default=0):
-        require_free_memory(n_values * dtype.itemsize, f"an array of {other}")
         return read()
     return open_view() if _can_be_view(shape, dtype) else other
 
@@ -315,11 +314,6 @@ def _matlab_views(variables: Variables) -> dict[str, Matrix]:
             raise _not_a_view_error(repr(name), other)
     # MATLAB's scalars and vectors are 2-D too: parameters, indices, weights.
     return numbered or {name: view for name, view in views.items() if min(view.shape) > 1}
-
-
-def other_array(shape: tuple[int, ...], kind: str) -> OtherArray | None:
-    """An array that cannot be a view; None for scalars and vectors, which are parameters."""
-    return OtherArray(shape, kind) if len(shape) > 2 or min(shape) > 1 else None
 
 
 def _matrices(variables: Variables) -> dict[str, Matrix]:
@@ -426,8 +420,6 @@ def _as_view(matrix: Matrix) -> View:
 
 def _as_availability(matrix: Any) -> NDArray[np.bool_] | None:
     """Convert a matrix of zeros and ones to booleans; None if it holds anything else."""
-    if isinstance(matrix, StoredView):
-        require_free_memory(matrix.nbytes, "reading the availability of the views")
     entries = matrix.data if sparse.issparse(matrix) else np.asarray(matrix)
     if not np.isin(entries, (0, 1)).all():
         return None

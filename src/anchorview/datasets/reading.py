@@ -421,17 +421,13 @@ def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] 
     every = np.ones((n_samples, len(file.views)), dtype=bool)
     available = every if file.available is None else file.available.copy()
     for p, view in enumerate(file.views.values()):
-        if isinstance(view, pd.DataFrame) and not all_numbers(view):
-            # No row of a table with categories or texts is one of zeros.
-            suspects = np.flatnonzero(view.iloc[:, 0].isna())
-            available[suspects[view.iloc[suspects].isna().all(axis=1)], p] = False
-            continue
-        values = view if isinstance(view, sparse.csr_array) else np.asarray(view)
-        if zero_rows_missing:
+        is_table = isinstance(view, pd.DataFrame)
+        if zero_rows_missing and not (is_table and not all_numbers(view)):
+            values = view if sparse.issparse(view) else np.asarray(view)
             # A sparse matrix may store zeros, so its entries are not just counted.
             available[:, p] &= values.astype(bool).sum(axis=1) > 0
-        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-            # The first column excludes nearly all rows, so few are examined whole.
-            suspects = np.flatnonzero(np.isnan(values[:, 0]))
-            available[suspects[np.isnan(values[suspects]).all(axis=1)], p] = False
+        if is_table:
+            available[:, p] &= view.notna().any(axis=1).to_numpy()
+        elif not sparse.issparse(view):
+            available[:, p] &= ~np.isnan(view).all(axis=1)
     return None if available.all() else available

@@ -30,10 +30,6 @@ from anchorview.views.sample_design import sample_design, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
 from anchorview.views.table_columns import TableView, describe_kinds
 
-TINY = {"float64": 2.0**-500, "float32": 2.0**-120}
-"""Values below this have squares, or in single precision reciprocals, that are not numbers of their
-type."""
-
 COUNTED_ROWS, MIN_COUNTED, MIN_ZEROS, LARGE_COUNT = 500, 50, 0.05, 50
 """Rows that are looked at for counts; the features that these have at least, zeros per positive
 count, and the largest count over the median one. Simulated cells have at least 0.15 zeros and a
@@ -294,7 +290,7 @@ class MultiViewData(RowSource):
         return known
 
     def require_fittable(self) -> None:
-        """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
+        """Raise if no sample has a view, or all samples are equal in it."""
         ViewScan.of(self).require_fittable(self)
 
     def _shared_row(self, p: int) -> Array | None:
@@ -303,15 +299,6 @@ class MultiViewData(RowSource):
         first = dense_rows(self.views[p], rows[:1])
         differ = _any_rows(self.views[p], rows, lambda block: bool((block != first).any()))
         return None if differ else first[0].copy()
-
-    def _is_tiny(self, p: int) -> bool:
-        """Whether all values of a view are too small to be squared."""
-        view = self.views[p]
-        limit = TINY.get(view.dtype.name)
-        if limit is None:
-            return False
-        rows = np.flatnonzero(self._has(p))
-        return not _any_rows(view, rows, lambda block: bool((np.abs(block) >= limit).any()))
 
     def _holds_raw_counts(self, p: int) -> bool:
         """Whether a view looks like counts of reads or molecules, by at most `COUNTED_ROWS` rows.
@@ -341,8 +328,6 @@ class ViewScan(NamedTuple):
     patterns: frozenset[tuple[int, ...]]
     constant_rows: dict[int, Array | None]
     """By position of the view; None if the view is not constant."""
-    squarable: frozenset[int]
-    """Positions of views with values that are not too small to be squared."""
     counts: frozenset[int]
     """Positions of views that look like raw counts in the first part."""
 
@@ -357,7 +342,6 @@ class ViewScan(NamedTuple):
         return cls(
             patterns,
             {p: part._shared_row(p) for p in present},
-            frozenset(p for p in present if not part._is_tiny(p)),
             frozenset(p for p in present if part._holds_raw_counts(p)),
         )
 
@@ -368,18 +352,15 @@ class ViewScan(NamedTuple):
             row, other_row = self.constant_rows[p], other.constant_rows[p]
             if row is None or other_row is None or (row != other_row).any():
                 constant_rows[p] = None
-        patterns, squarable = self.patterns | other.patterns, self.squarable | other.squarable
-        return ViewScan(patterns, constant_rows, squarable, self.counts)
+        return ViewScan(self.patterns | other.patterns, constant_rows, self.counts)
 
     def require_fittable(self, source: RowSource) -> None:
-        """Raise if a view is missing, constant or too small; warn if views hold raw counts."""
+        """Raise if a view is missing or constant; warn if views hold raw counts."""
         for p in range(len(source.names)):
             if p not in self.constant_rows:
                 raise ValueError(source.problem("missing", p))
             if self.constant_rows[p] is not None:
                 raise ValueError(source.problem("constant", p))
-            if p not in self.squarable:
-                raise ValueError(source.problem("underflow", p))
         if source.hints_at_counts and self.counts:
             names = ", ".join(map(source.describe_view, sorted(self.counts)))
             warnings.warn(

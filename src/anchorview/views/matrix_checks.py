@@ -81,23 +81,14 @@ def as_matrix(view: Any, description: str) -> Matrix:
     return matrix
 
 
-ACCEPTED_INSTEAD = {
-    "LazyFrame": " A LazyFrame of polars is computed by view.collect().",
-    "MuData": " A MuData object holds several views: pass it alone, or its modalities.",
-    "MultiViewData": " MultiViewData holds several views: pass it alone, or a dict of its views.",
-    "ViewFile": " A ViewFile holds several views: pass it alone, or its views.",
-}
-"""Advice by name of a type that is no view, but known."""
-
-
 def _require_array_like(view: Any, description: str) -> None:
     """Raise if NumPy would have to read an unknown object element by element."""
     if not (isinstance(view, list | tuple) or hasattr(view, "__array__")):
-        type_name = type(view).__name__
         raise TypeError(
-            f"{description} is of type {type_name}, which cannot be read as a matrix. A view is a "
-            "2-D NumPy array, DataFrame, scipy.sparse matrix or AnnData object with one row per "
-            f"sample, or a view on disk or in Dask.{ACCEPTED_INSTEAD.get(type_name, '')}"
+            f"{description} is of type {type(view).__name__}, which cannot be read as a matrix. A "
+            "view is a 2-D NumPy array, DataFrame, scipy.sparse matrix or AnnData object with one "
+            "row per sample, or a view on disk or in Dask. Objects that hold several views are "
+            "passed alone."
         )
 
 

@@ -39,8 +39,6 @@ PROBLEMS = {
     "zero": "is zero after scaling. Leave this view out, or multiply it by a constant if its "
     "values are tiny.",
     "overflow": "overflows {dtype}: its values are too large to be squared; rescale the view.",
-    "underflow": "underflows: all its values are too small to be squared; multiply the view by a "
-    "constant.",
 }
 """Why a view cannot be used, and what to do."""
 
@@ -126,7 +124,7 @@ class RowSource(ABC):
         return 0.0
 
     def require_fittable(self) -> None:  # noqa: B027 (the first pass checks parts)
-        """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
+        """Raise if no sample has a view, or all samples are equal in it."""
 
     def require_pattern_memory(self) -> None:  # noqa: B027 (the plan in memory counts it)
         """Raise if Gram matrices of all patterns of views that were found need too much memory."""
@@ -145,7 +143,7 @@ class RowSource(ABC):
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order; progress is reported under `stage`.
 
-        Raises if a view is missing for all samples, constant, or too small to be squared.
+        Raises if a view is missing for all samples, or constant.
         """
         return self.reduce_as_is(function, merge, stage)
 

@@ -80,7 +80,7 @@ class CsvTable(Table):
 
     def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
         if block_bytes is None:
-            self._require_memory()
+            require_free_memory(self.path.stat().st_size, "reading the table")
         position = self.options.id_position(self.columns)
         features = dict(zip(self._places, self.features, strict=True))
         if view is None:
@@ -185,14 +185,6 @@ class CsvTable(Table):
         with self._opened("rb") as stream:
             while block := stream.read(SCANNED):
                 yield block + stream.readline()
-
-    def _require_memory(self) -> None:
-        """Raise if the text does not fit into memory; a small compressed file may not."""
-        size = 0 if self._is_compressed else self.path.stat().st_size
-        for block in self._blocks() if self._is_compressed else ():
-            size += len(block)
-            require_free_memory(size, "reading the table")
-        require_free_memory(size, "reading the table")
 
     @cached_property
     def _encoding(self) -> str:

@@ -4,9 +4,8 @@ Objects are never unpickled.
 """
 
 import json
-import mmap
 import os
-import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -30,15 +29,8 @@ from anchorview.datasets.file_contents import (
     stored_variable,
     views_among,
 )
-from anchorview.datasets.formats.table_files import TABLE_SUFFIXES, files_by_name
+from anchorview.datasets.formats.table_files import files_by_name
 from anchorview.views.stored_view import StoredView, Target, View, ViewFile
-
-READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-    # It differs only in the encoding of field names, and a view has no fields.
-    (3, 0): np.lib.format.read_array_header_2_0,
-}
 
 ROWS_COMPARED = 64
 """Number of rows in which a memory map is compared with the file."""
@@ -99,18 +91,11 @@ class NpyView(StoredView):
 
 def read_npy_header(stream: IO[bytes]) -> Header:
     """Read the header at the start of a stream; raises ValueError if it is not one."""
-    version = np.lib.format.read_magic(stream)
-    if version not in READERS:
-        number = ".".join(map(str, version))
-        raise ValueError(f"version {number} of the format is not supported")
-    with warnings.catch_warnings():
-        # Python warns about escape sequences in the text of damaged headers.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", SyntaxWarning)
-        shape, fortran, dtype = READERS[version](stream)
-    if any(length < 0 for length in shape):
-        raise ValueError(f"the impossible shape {shape}")
-    return Header(shape, fortran, dtype, stream.tell())
+    is_short = np.lib.format.read_magic(stream) == (1, 0)
+    # Version 3 differs only in the encoding of field names, and a view has no fields.
+    lib = np.lib.format
+    read = lib.read_array_header_1_0 if is_short else lib.read_array_header_2_0
+    return Header(*read(stream), stream.tell())
 
 
 def write_npy_header(stream: IO[bytes], shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
@@ -174,15 +159,10 @@ def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
     # The file may have been truncated, or replaced by another one, while the map has the old one.
     starts = np.unique(np.linspace(0, len(view) - 1, ROWS_COMPARED).astype(int)).tolist()
     rows = [slice(start, start + 1) for start in starts]
-    try:
-        same = all(view[r].tobytes() == array[r].astype(dtype).tobytes() for r in rows)
-    except DataFileError:
-        return None
-    finally:
-        # Pages that were compared would count as memory of the process.
-        if hasattr(root.base, "madvise"):
-            root.base.madvise(mmap.MADV_DONTNEED)
-    return view if same else None
+    with suppress(DataFileError):
+        if all(view[r].tobytes() == array[r].astype(dtype).tobytes() for r in rows):
+            return view
+    return None
 
 
 def _address(array: Array) -> int:
@@ -191,10 +171,6 @@ def _address(array: Array) -> int:
 
 def read_npz(path: Path, options: ReadOptions) -> ViewFile:
     """Read all matrices of an archive as views."""
-    with path.open("rb") as stream:
-        # Otherwise the error about a single array or a pickle with this suffix would be less clear.
-        if stream.read(2) != b"PK":
-            raise DataFileError("not an .npz archive. Save the views with numpy.savez.")
     arrays: Variables = {}
     # numpy.load leaves a file open that it opened itself and cannot read.
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
@@ -215,10 +191,7 @@ def read_npz(path: Path, options: ReadOptions) -> ViewFile:
 
 def open_npy_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Open the files of a folder."""
-    files = files_by_name(folder, (".npy", *TABLE_SUFFIXES), (FEATURE_NAMES,))
-    for file in files.values():
-        if file.suffix.lower() != ".npy":
-            raise DataFileError(f"holds .npy files and the table {file.name}. Keep one format.")
+    files = files_by_name(folder, (".npy",), (FEATURE_NAMES,))
     ids = _sample_ids(files.pop(SAMPLE_IDS)) if SAMPLE_IDS in files else None
     arrays: Variables = {}
     for name, file in files.items():
@@ -248,7 +221,6 @@ def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
         return views
     named = dict(views)
     with data_file_errors(file):
-        require_regular_file(file)
         for name, features in json.loads(file.read_bytes()).items():
             view: Any = views.get(name)
             if view is None:
@@ -265,10 +237,6 @@ def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
 
 def _read(file: Path) -> NDArray[Any]:
     with data_file_errors(file):
-        if npy_header(file)[2].hasobject:
-            raise DataFileError(
-                "holds Python objects, which are not loaded. Store integers or strings."
-            )
         return np.load(file, allow_pickle=False)
 
 
