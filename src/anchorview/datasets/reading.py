@@ -420,14 +420,12 @@ def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] 
     n_samples = next(iter(file.views.values())).shape[0]
     every = np.ones((n_samples, len(file.views)), dtype=bool)
     available = every if file.available is None else file.available.copy()
+    view: Any
     for p, view in enumerate(file.views.values()):
-        is_table = isinstance(view, pd.DataFrame)
-        if zero_rows_missing and not (is_table and not all_numbers(view)):
+        if zero_rows_missing and not (isinstance(view, pd.DataFrame) and not all_numbers(view)):
             values = view if sparse.issparse(view) else np.asarray(view)
             # A sparse matrix may store zeros, so its entries are not just counted.
             available[:, p] &= values.astype(bool).sum(axis=1) > 0
-        if is_table:
-            available[:, p] &= view.notna().any(axis=1).to_numpy()
-        elif not sparse.issparse(view):
-            available[:, p] &= ~np.isnan(view).all(axis=1)
+        if not sparse.issparse(view):
+            available[:, p] &= ~np.asarray(pd.isna(view)).all(axis=1)
     return None if available.all() else available
