@@ -3,7 +3,6 @@
 import json
 import zipfile
 from dataclasses import fields, is_dataclass
-from hashlib import sha256
 from io import BytesIO
 from itertools import combinations, product
 
@@ -106,14 +105,12 @@ def forge(path, members):
 
 
 def archive_of(members):
-    """Content of a file with a correct checksum."""
+    """Content of a file with correct checksums."""
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        archive.comment = bytes(64)
         for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name), content)
-    content = stream.getvalue()[:-64]
-    return content + sha256(content).hexdigest().encode()
+    return stream.getvalue()
 
 
 def with_values(members, changes):

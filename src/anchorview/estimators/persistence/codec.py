@@ -2,7 +2,7 @@
 
 Decoding follows type annotations, never what the tree says about itself. A class is stored as an
 object with one entry per parameter of its constructor. Anything unexpected raises ValueError.
-Shapes are not checked: the checksum of a file proves that it is as it was written.
+Shapes are not checked: the checksums of a file prove that it is as it was written.
 """
 
 import math

@@ -1,18 +1,17 @@
-"""Fitted models to files and back: one JSON document and named arrays, under a checksum.
+"""Fitted models to files and back: one JSON document and named arrays.
 
 The file is a zip archive of uncompressed members, ``anchorview.json`` first and then one ``.npy``
-per array. The archive's comment, the last 64 bytes of the file, is the SHA-256 of all bytes before
-it, so that every change is detected. Nothing in the file is ever executed or looked up by name.
+per array; the checksums of the archive detect damage. Nothing in the file is ever executed or
+looked up by name.
 """
 
-import hashlib
 import json
 import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
-from zipfile import ZIP_STORED, ZipFile, ZipInfo
+from typing import TYPE_CHECKING, Any
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.lib import format as npy
@@ -46,7 +45,6 @@ TRANSFORMERS = "transformers"
 """Stands for a parameter `preprocess` that holds transformers."""
 
 DOCUMENT = "anchorview.json"
-DIGEST_SIZE = 64
 NPY_VERSION = (1, 0)
 MAX_HEADER_SIZE = 256
 """Characters of a ``.npy`` header; those of numeric arrays need about 70."""
@@ -137,9 +135,8 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
         # Opening a pipe would wait for someone to write to it.
         if path.exists() and not path.is_file():
             raise _foreign(path)
-        with path.open("rb") as stream:
-            _require_checksum(path, stream)
-            document, arrays = _parse(path, stream)
+        with ZipFile(path) as archive:
+            document, arrays = _parse(path, archive)
         writer = document.pop("anchorview_version")
         insert_arrays(document, arrays)
         return _restored(document, tuple(names))
@@ -147,12 +144,14 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
         raise
     except UntrustedTypeError as error:
         raise ModelFileError(f"{path}: {error}.") from error
+    except BadZipFile as error:
+        raise _foreign(path) from error
     except OSError as error:
         reason = error.strerror or error
         raise ModelFileError(f"{path}: cannot be read ({reason}). Check the path.") from error
     except Exception as error:
-        # A correct checksum does not prove good intent: the parsers of zip, JSON and .npy fail on
-        # malicious bytes in more ways than they document, and values are not checked one by one.
+        # The parsers of zip, JSON and .npy fail on malicious bytes in more ways than they document,
+        # and values are not checked one by one.
         # What a file says about itself may be long.
         what = " ".join(str(error).split()).rstrip(".")[:200]
         by = "" if writer in ("", __version__) else f" of anchorview {writer[:20]!r}"
@@ -220,58 +219,31 @@ def _write(path: Path, document: Mapping[str, Any], arrays: Mapping[str, Array])
         "format_version": FORMAT_VERSION,
         "anchorview_version": __version__,
     }
-    with atomic_write_binary(path) as (stream,):
-        with ZipFile(stream, "w", ZIP_STORED) as archive:
-            archive.comment = bytes(DIGEST_SIZE)
-            archive.writestr(ZipInfo(DOCUMENT), json.dumps({**identity, **document}))
-            for name, array in arrays.items():
-                # The memory layout is kept, because products with another one round differently.
-                whole = array if array.flags.forc else array.copy(order="K")
-                with archive.open(ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                    npy.write_array(member, whole, NPY_VERSION, allow_pickle=False)
-        digest = _digest(stream)
-        stream.seek(-DIGEST_SIZE, 2)
-        stream.write(digest)
+    with atomic_write_binary(path) as (stream,), ZipFile(stream, "w", ZIP_STORED) as archive:
+        archive.writestr(ZipInfo(DOCUMENT), json.dumps({**identity, **document}))
+        for name, array in arrays.items():
+            # The memory layout is kept, because products with another one round differently.
+            whole = array if array.flags.forc else array.copy(order="K")
+            with archive.open(ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                npy.write_array(member, whole, NPY_VERSION, allow_pickle=False)
 
 
 def _foreign(path: Path) -> ModelFileError:
-    return ModelFileError(f"{path}: is not an anchorview model. Pass a file written by save.")
+    return ModelFileError(
+        f"{path}: is not an anchorview model, or is damaged. Pass a file written by save, or copy "
+        "it again."
+    )
 
 
-def _digest(stream: BinaryIO) -> bytes:
-    """SHA-256, in hexadecimal, of all bytes but those that hold it."""
-    left = stream.seek(0, 2) - DIGEST_SIZE
-    stream.seek(0)
-    sha = hashlib.sha256()
-    while left > 0 and (chunk := stream.read(min(left, 2**20))):
-        sha.update(chunk)
-        left -= len(chunk)
-    return sha.hexdigest().encode()
-
-
-def _require_checksum(path: Path, stream: BinaryIO) -> None:
-    """Raise unless the file is as it was written."""
-    beginning = stream.read(64)
-    if not beginning.startswith(b"PK") or DOCUMENT.encode() not in beginning:
-        raise _foreign(path)
-    digest = _digest(stream)
-    if stream.read() != digest:
-        raise ModelFileError(
-            f"{path}: is damaged (its checksum does not match). Copy or download it again, or save "
-            "the model again."
-        )
-
-
-def _parse(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:
+def _parse(path: Path, archive: ZipFile) -> tuple[dict[str, Any], dict[str, Array]]:
     """Document of a model file, without its format, and its arrays."""
-    with ZipFile(stream) as archive:
-        names = archive.namelist()
-        if DOCUMENT not in names:
-            raise _foreign(path)
-        document = json.loads(archive.read(DOCUMENT))
-        _require_version(path, document)
-        arrays = {name.removesuffix(".npy"): name for name in names if name != DOCUMENT}
-        return document, {place: _read_array(archive, name) for place, name in arrays.items()}
+    names = archive.namelist()
+    if DOCUMENT not in names:
+        raise _foreign(path)
+    document = json.loads(archive.read(DOCUMENT))
+    _require_version(path, document)
+    arrays = {name.removesuffix(".npy"): name for name in names if name != DOCUMENT}
+    return document, {place: _read_array(archive, name) for place, name in arrays.items()}
 
 
 def _require_version(path: Path, document: Any) -> None:
@@ -297,5 +269,6 @@ def _read_array(archive: ZipFile, name: str) -> Array:
         size = archive.getinfo(name).file_size - stream.tell()
         complete = dtype in DTYPES and math.prod(shape) * dtype.itemsize == size
         require(complete, f"{name!r} has dtype {dtype} and shape {shape}, but {size} bytes")
-        stream.seek(0)
+    # Opened again: a seek would turn off the checksum.
+    with archive.open(name) as stream:
         return npy.read_array(stream, allow_pickle=False, max_header_size=MAX_HEADER_SIZE)
