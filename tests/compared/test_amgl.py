@@ -55,25 +55,22 @@ def test_objective_never_increases_and_columns_are_orthonormal(seed, k, n_views)
     np.testing.assert_allclose(F.T @ F, np.eye(k), atol=1e-10)
 
 
-@pytest.mark.parametrize("n", [120, 900])
-class TestComponents:
+def groups_far_apart(count, n=120):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % count
+    return 1000 * rng.standard_normal((count, 3))[y] + rng.standard_normal((n, 3)), y, rng
+
+
+def test_components_are_the_clusters_or_the_other_view_chooses_among_them():
     """A view whose graph has several components has trace 0, and its weight would be infinite."""
-
-    def views(self, n, components):
-        rng = np.random.default_rng(0)
-        y = np.arange(n) % components
-        apart = 1000 * rng.standard_normal((components, 3))[y] + rng.standard_normal((n, 3))
-        return apart, y, rng
-
-    def test_components_are_the_clusters_or_the_other_view_chooses_among_them(self, n):
-        apart, y, rng = self.views(n, 3)
-        model = AMGL(3, random_state=0).fit([apart, rng.standard_normal((n, 20))])
-        assert adjusted_rand_score(y, model.labels_) == 1
-        assert model.views_["weight"].iloc[0] > 0.99
-        F = model.embedding_
-        assert laplacian_traces(affinities([apart]), F) == pytest.approx(3 * MIN_TRACE)
-        apart, part, rng = self.views(n, 6)
-        y = part % 3
-        other = 8 * np.eye(3)[y] + rng.standard_normal((n, 3))
-        model = AMGL(3, random_state=0).fit([apart, other])
-        assert adjusted_rand_score(y, model.labels_) == 1
+    apart, y, rng = groups_far_apart(3)
+    model = AMGL(3, random_state=0).fit([apart, rng.standard_normal((120, 20))])
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert model.views_["weight"].iloc[0] > 0.99
+    F = model.embedding_
+    assert laplacian_traces(affinities([apart]), F) == pytest.approx(3 * MIN_TRACE)
+    apart, part, rng = groups_far_apart(6)
+    y = part % 3
+    other = 8 * np.eye(3)[y] + rng.standard_normal((120, 3))
+    model = AMGL(3, random_state=0).fit([apart, other])
+    assert adjusted_rand_score(y, model.labels_) == 1

@@ -21,7 +21,6 @@ from anchorview._utils.linalg import leading_directions, polar_factor, squared_n
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (
     KMEANS_RUNS,
-    ArraysHeld,
     Baseline,
     BaselineResult,
     iterations,
@@ -231,9 +230,6 @@ class AnchorGraphBaseline(Baseline):
     view_importance: ViewImportance = None
 
     _default_anchors = 0
-    _arrays_held = ArraysHeld(
-        copies=1, clusters=12, anchors=12, keeps_sparse=True, has_spectra=True
-    )
 
     def _initial_model(self, data: MultiViewData) -> tuple[AnchorGraphModel, Array]:
         """Initial state, and the indicator of the initial clusters (n, k); rows may be zero."""

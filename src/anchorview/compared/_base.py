@@ -4,24 +4,20 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from scipy import sparse
 
 from anchorview._utils import sklearn_compat as constraints
 from anchorview._utils.errors import restored_on_error
-from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._docstrings import fill_docstring
-from anchorview.compared._neighbor_graphs import LANCZOS_VECTORS
 from anchorview.core.assign import assigned
-from anchorview.core.cost_model import FitShape, block_memory
-from anchorview.core.neighbors import MAX_DISTANCES
 from anchorview.core.solve import importance_of_views
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
@@ -43,24 +39,6 @@ class BaselineResult:
     """One row per sample, if the method computes an embedding."""
 
 
-class ArraysHeld(NamedTuple):
-    """How many arrays of each shape a fit holds at a time, besides blocks of rows."""
-
-    copies: float
-    """Of the data; a sparse view that stays sparse counts as twice its entries."""
-    clusters: float
-    """(n_samples, n_clusters)."""
-    anchors: float = 0
-    """(n_samples, n_anchors)."""
-    anchors_of_views: float = 0
-    """The same, for each view."""
-    neighbors: float = 0
-    """(n_samples, n_neighbors), for each view."""
-    keeps_sparse: bool = False
-    has_spectra: bool = False
-    """Whether leading singular vectors of the views are computed."""
-
-
 @dataclass(eq=False, repr=False)
 class Baseline(MultiViewClusterer):
     """Base class: a subclass clusters complete data in `_cluster`."""
@@ -70,8 +48,6 @@ class Baseline(MultiViewClusterer):
     _: KW_ONLY
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
-
-    _arrays_held: ClassVar[ArraysHeld]
 
     _default_anchors: ClassVar[int | None] = None
     """Default of `n_anchors` if there are twice as many samples; `_min_anchors` if that is more.
@@ -170,30 +146,10 @@ class Baseline(MultiViewClusterer):
         return self.n_clusters
 
     def _memory_needed(self, data: MultiViewData) -> float:
-        """Upper bound of the bytes that `fit` allocates beyond the data."""
-        held, (n, D), n_views = self._arrays_held, data.shape, len(data.views)
-        # None in methods that find the number themselves.
-        k, m = self.n_clusters or 0, self._anchor_count(data)
-        copied, numbers = 0.0, 8.0 * D * (k + 8) + m * (4 * D + 8 * m * n_views)
-        for view in data.views:
-            stays_sparse = held.keeps_sparse and sparse.issparse(view)
-            copied += 2 * view.nnz if stays_sparse else n * view.shape[1]
-            if held.has_spectra:
-                shorter = min(view.shape)
-                by_gram = shorter <= DENSE_SPECTRUM or k >= shorter // 4
-                numbers += shorter * (3 * shorter if by_gram else 2 * k + 40)
-                numbers += 2 * min(DENSE_PART, n * shorter) * (by_gram and stays_sparse)
-        if held.neighbors:
-            numbers += n * n_views * held.neighbors * self.n_neighbors
-            # Without anchors: blocks of distances, and Lanczos vectors.
-            numbers += 0 if m else 2 * min(n**2, MAX_DISTANCES) + n * (LANCZOS_VECTORS + 60)
-        numbers += n * (20 + held.clusters * k)
-        numbers += n * m * (held.anchors + held.anchors_of_views * n_views)
-        return (
-            2 * block_memory(FitShape.of(data))
-            + data.dtype.itemsize * held.copies * copied
-            + 8 * numbers
-        )
+        """Bytes that every fit allocates: a copy of the data, and rows by cluster and anchor."""
+        columns = (self.n_clusters or 0) + self._anchor_count(data)
+        entries = sum(view.nnz if sparse.issparse(view) else view.size for view in data.views)
+        return float(data.dtype.itemsize * entries + 8 * len(data) * columns)
 
     def _kmeans_labels(self, embedding: Array, *, normalize: bool | None = None) -> Array:
         """Labels from K-means; `normalize` is the class attribute by default."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, iterations
+from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.core.solve import ViewImportance
@@ -99,7 +99,6 @@ class AMGL(Baseline):
     """
 
     normalize_embedding = False
-    _arrays_held = ArraysHeld(copies=1, clusters=8, neighbors=12, keeps_sparse=True)
 
     n_neighbors: int = 5
     max_iter: int = 100

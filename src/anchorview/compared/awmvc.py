@@ -12,9 +12,8 @@ from anchorview._utils.linalg import leading_directions, polar, polar_factor, ra
 from anchorview._utils.sklearn_compat import ParameterConstraints, StrOptions
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, iterations
+from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations
 from anchorview.core.compress import compress
-from anchorview.core.cost_model import FitShape, gram_memory
 from anchorview.core.scale import ViewScaling, fit_scalings
 from anchorview.core.scaled_view import ScaledBlock
 from anchorview.core.solve import rank_tolerance
@@ -159,7 +158,6 @@ class AWMVC(Baseline):
     """
 
     normalize_embedding = True
-    _arrays_held = ArraysHeld(copies=0, clusters=4)
 
     _parameter_constraints: ClassVar[ParameterConstraints] = {
         "init": [StrOptions({"svd", "identity"})]
@@ -204,9 +202,3 @@ class AWMVC(Baseline):
         embedding = _rows_of_samples(data, scalings, np.hstack(problem.views), S)
         labels = self._kmeans_labels(embedding)
         return BaselineResult(labels, objective, embedding=embedding)
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, D = data.shape
-        largest = self.n_dimensions * self.n_clusters
-        solving = min(n, D + largest) * (7 * (D + largest) + 3 * self.n_dimensions * largest)
-        return super()._memory_needed(data) + gram_memory(FitShape.of(data)) + 8.0 * solving

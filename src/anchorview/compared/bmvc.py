@@ -15,7 +15,6 @@ from anchorview._utils.linalg import leading_directions, times
 from anchorview._utils.threads import for_blocks, row_slices
 from anchorview._utils.typing import Array
 from anchorview.compared._base import (
-    ArraysHeld,
     Baseline,
     BaselineResult,
     baseline,
@@ -328,7 +327,6 @@ class BMVC(Baseline):
     (2000, 128)
     """
 
-    _arrays_held = ArraysHeld(copies=0, clusters=3, anchors_of_views=1)
     code_length: int = 128
     n_anchors: int | None = None
     r: float = 5
@@ -383,10 +381,3 @@ class BMVC(Baseline):
             raise ValueError(
                 f"reference_view={wanted!r} is none of the {n_views} views {list(data.names)}."
             )
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, width = len(data), self._anchor_count(data) * len(data.views)
-        sampled = min(n, max(INIT_SAMPLES, self.code_length))
-        codes = n * min(self.code_length, width) + sampled * (width + sampled)
-        blocks = min(KERNEL_BLOCK, n * max(width, *data.n_features_per_view))
-        return super()._memory_needed(data) + 8.0 * (5 * codes + 8 * blocks)

@@ -7,7 +7,7 @@ from sklearn.cluster import HDBSCAN
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import N_CLUSTERS, ParameterConstraints
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, sum_by_cluster
+from anchorview.compared._base import Baseline, BaselineResult, baseline, sum_by_cluster
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import dense_views, min_max_scaled_views
 from anchorview.views.container import MultiViewData
@@ -46,7 +46,6 @@ class ConcatKMeans(Baseline):
     """
 
     normalize_embedding = False
-    _arrays_held = ArraysHeld(copies=5, clusters=4)
 
     n_init: int = 10
 
@@ -96,7 +95,6 @@ class ConcatSpectral(Baseline):
     """
 
     normalize_embedding = True
-    _arrays_held = ArraysHeld(copies=4, clusters=8, neighbors=16)
 
     n_neighbors: int = 15
     n_init: int = 10
@@ -161,7 +159,6 @@ class ConcatHDBSCAN(Baseline):
     (3, 41)
     """
 
-    _arrays_held = ArraysHeld(copies=6, clusters=4)
     _parameter_constraints: ClassVar[ParameterConstraints] = {"n_clusters": [*N_CLUSTERS, None]}
 
     min_cluster_size: int = 5

@@ -105,9 +105,6 @@ class EOMSCCA(AnchorGraphBaseline):
 
     weighted_z = False
 
-    # The inner solver holds about twenty numbers per entry of the graph.
-    _arrays_held = AnchorGraphBaseline._arrays_held._replace(anchors=32)
-
     n_anchors: int | None = None
     max_iter: int = 50
     tol: float = 1e-4

@@ -9,7 +9,7 @@ from anchorview._utils.errors import optional_import
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import N_CLUSTERS, ParameterConstraints
 from anchorview._utils.typing import Array
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
+from anchorview.compared._base import Baseline, BaselineResult, baseline
 from anchorview.compared._neighbor_graphs import neighbor_graph
 from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
@@ -73,7 +73,6 @@ class GraphLeiden(Baseline):
     GraphLeiden(n_clusters=None)
     """
 
-    _arrays_held = ArraysHeld(copies=5, clusters=4, neighbors=16)
     _parameter_constraints: ClassVar[ParameterConstraints] = {"n_clusters": [*N_CLUSTERS, None]}
 
     n_neighbors: int = 15

@@ -4,7 +4,7 @@ import numpy as np
 
 from anchorview._utils.progress import report_progress
 from anchorview.compared._anchor_graph import singular_vectors
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, kmeans
+from anchorview.compared._base import Baseline, BaselineResult, baseline, kmeans
 from anchorview.compared._bipartite import minimize_on_simplex
 from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
@@ -67,7 +67,6 @@ class LMVSC(Baseline):
 
     normalize_embedding = False
     _default_anchors = 50
-    _arrays_held = ArraysHeld(copies=5, clusters=4, anchors=12, anchors_of_views=2)
 
     n_anchors: int | None = None
     alpha: float = 1.0

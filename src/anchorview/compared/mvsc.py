@@ -9,7 +9,6 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchor_graph import singular_vectors
 from anchorview.compared._base import (
-    ArraysHeld,
     Baseline,
     BaselineResult,
     baseline,
@@ -142,7 +141,6 @@ class MVSC(Baseline):
     """
 
     _default_anchors = 200
-    _arrays_held = ArraysHeld(copies=4, clusters=14, anchors=3, neighbors=10)
 
     n_anchors: int | None = None
     n_neighbors: int = 5

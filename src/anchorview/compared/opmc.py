@@ -17,7 +17,6 @@ from anchorview._utils.sklearn_compat import ParameterConstraints, StrOptions
 from anchorview._utils.threads import row_slices
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (
-    ArraysHeld,
     Baseline,
     BaselineResult,
     baseline,
@@ -294,10 +293,6 @@ class OPMC(Baseline):
     n_init: int = 100
     max_iter: int = 200
     tol: float = 1e-5
-
-    @property
-    def _arrays_held(self) -> ArraysHeld:  # type: ignore[override]
-        return ArraysHeld(copies=2, clusters=4, keeps_sparse=self.scaling != "rows")
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views = centered_views(data, self.scaling)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline, iterations
+from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations
 from anchorview.compared._bipartite import (
     StructuredGraph,
     cluster_labels,
@@ -147,7 +147,6 @@ class SFMC(Baseline):
 
     # Half of the samples in the authors' script; a step takes cubic time in the anchors.
     _default_anchors = 256
-    _arrays_held = ArraysHeld(copies=3, clusters=10, anchors=3, neighbors=40)
 
     n_anchors: int | None = None
     n_neighbors: int = 10

@@ -11,7 +11,6 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval, ParameterConstraints
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (
-    ArraysHeld,
     Baseline,
     BaselineResult,
     baseline,
@@ -169,7 +168,6 @@ class UOMVSC(Baseline):
     Clustering", IEEE Transactions on Knowledge and Data Engineering, 2023.
     """
 
-    _arrays_held = ArraysHeld(copies=3, clusters=16, neighbors=40, keeps_sparse=True)
     _parameter_constraints: ClassVar[ParameterConstraints] = {
         "lambda_": [Interval(Real, 0, 1, closed="both")]
     }
