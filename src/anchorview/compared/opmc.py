@@ -4,7 +4,6 @@ Samples are rows: ``Y`` (n, k) is one-hot and kept as labels, ``C_v`` (k, c) are
 and ``W_v`` (c, d_v) has orthonormal rows.
 """
 
-import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
@@ -24,13 +23,9 @@ from anchorview.compared._base import (
     sum_by_cluster,
 )
 from anchorview.compared._view_scaling import row_standardized_views, standardized_views
-from anchorview.core.assign import SAMPLE
 from anchorview.core.scale import fit_scalings
 from anchorview.core.scaled_view import scaled_views
 from anchorview.views.container import MultiViewData, dense_rows
-
-FINALISTS = 3
-"""Number of restarts on a sample that are continued on all samples."""
 
 MIN_SWEEPS = 3
 """Sweeps before the change of the objective is checked."""
@@ -54,10 +49,6 @@ class CenteredView:
             block = dense_rows(X, rows).astype(np.float64, copy=False)
             squares[rows] = np.einsum("ij,ij->i", block, block)
         return cls(X, mean, squares)
-
-    def rows(self, rows: Array) -> "CenteredView":
-        """Some samples, centered as here."""
-        return CenteredView(self.X[rows], self.mean, self.squares[rows])
 
     def dense(self, rows: slice | Array) -> Array:
         """Some samples before centering."""
@@ -169,11 +160,6 @@ class OnePassSolver:
             D += view.distances(to_view(latent, basis))
         return D
 
-    def nearest(self, D: Array) -> tuple[Array, Array]:
-        """Nearest centroids, and the same with empty clusters filled."""
-        nearest = np.argmin(D, axis=1)
-        return nearest, fill_empty_clusters(nearest, self._misfit(D, nearest), self.n_clusters)
-
     def factors(self, labels: Array, C: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
         """C and W that are optimal for labels; None means the identity."""
         sizes = np.bincount(labels, minlength=self.n_clusters).astype(np.float64)
@@ -190,7 +176,8 @@ class OnePassSolver:
 
     def partition(self, D: Array, C: list[Array], W: Sequence[Array | None]) -> tuple[Array, float]:
         """Labels and objective; an empty cluster restarts at the sample it is given."""
-        nearest, labels = self.nearest(D)
+        nearest = np.argmin(D, axis=1)
+        labels = fill_empty_clusters(nearest, self._misfit(D, nearest), self.n_clusters)
         misfit = self._misfit(D, labels)
         moved = np.flatnonzero(labels != nearest)
         if len(moved):
@@ -205,10 +192,6 @@ class OnePassSolver:
     def _misfit(self, D: Array, labels: Array) -> Array:
         distances = np.take_along_axis(D, labels[:, None], axis=1)[:, 0] + self.squares
         return np.maximum(distances, 0)
-
-
-def _final_value(run: OnePassRun) -> float:
-    return run.objective[-1]
 
 
 @baseline
@@ -263,8 +246,7 @@ class OPMC(Baseline):
     Notes
     -----
     An iteration takes O(n k D) time for D features in total. Memory holds a copy of the data and
-    O(n k) numbers. With more than 40,000 samples, all initializations run on 20,000 of them, and
-    the best three continue on all.
+    O(n k) numbers. For many samples, fewer initializations are enough.
 
     Differences from the authors' program: it does not limit the iterations. An empty cluster there
     has its centroid at the origin; here it restarts at the sample farthest from its centroid,
@@ -301,24 +283,11 @@ class OPMC(Baseline):
         return BaselineResult(best.labels, best.objective)
 
     def _best_run(self, views: list[CenteredView], rng: np.random.RandomState) -> OnePassRun:
-        n, sizes = len(views[0].squares), (self.n_clusters, self.n_components or self.n_clusters)
-        solver = first = OnePassSolver(views, *sizes)
-        n_finals = FINALISTS if n > 2 * SAMPLE and self.n_init > FINALISTS else 0
-        if n_finals:
-            rows = np.sort(rng.choice(n, SAMPLE, replace=False))
-            first = OnePassSolver([view.rows(rows) for view in views], *sizes)
-        settings = self.max_iter, self.tol
+        solver = OnePassSolver(views, self.n_clusters, self.n_components or self.n_clusters)
 
-        def initial_runs() -> Iterator[OnePassRun]:
+        def runs() -> Iterator[OnePassRun]:
             for done in range(self.n_init):
-                yield first.run(*first.initialize(rng), *settings)
-                report_progress("iterating", done + 1, self.n_init + n_finals)
+                yield solver.run(*solver.initialize(rng), self.max_iter, self.tol)
+                report_progress("iterating", done + 1, self.n_init)
 
-        if not n_finals:
-            return min(initial_runs(), key=_final_value)
-        finals: list[OnePassRun] = []
-        for run in heapq.nsmallest(n_finals, initial_runs(), key=_final_value):
-            _, labels = solver.nearest(solver.distances(run.C, run.W))
-            finals.append(solver.run(labels, run.C, *settings))
-            report_progress("iterating", self.n_init + len(finals), self.n_init + n_finals)
-        return min(finals, key=_final_value)
+        return min(runs(), key=lambda run: run.objective[-1])
