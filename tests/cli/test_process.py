@@ -63,6 +63,7 @@ def test_module_and_completion(monkeypatch):
 
 
 @posix
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("script", "n_files", "number"),
     [
@@ -80,6 +81,7 @@ def test_an_interrupt_keeps_the_old_file_and_leaves_no_other(data, out, script, 
 
 
 @posix
+@pytest.mark.system
 def test_progress_is_shown_on_a_terminal_on_stderr_only(data):
     import pty
 

@@ -163,6 +163,7 @@ def undisturbed_results(tmp_path_factory):
         return store.results()
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("done", [0, 2])
 def test_a_killed_run_leaves_no_process_and_can_be_finished(tmp_path, undisturbed_results, done):
     path = tmp_path / "results.sqlite"

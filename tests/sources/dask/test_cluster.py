@@ -34,7 +34,11 @@ from helpers.dask_problems import (
 )
 
 # All tests share one cluster, so they run in one pytest process.
-pytestmark = [pytest.mark.usefixtures("small_parts"), pytest.mark.xdist_group("cluster")]
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.usefixtures("small_parts"),
+    pytest.mark.xdist_group("cluster"),
+]
 
 N, CHUNK = 3000, 400
 
