@@ -103,7 +103,7 @@ def require_command(words):
             assert (ROOT / script).is_file(), script
         case ["pip", "install", *_, target]:
             project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-            extras = re.findall(r"\w+", target)
+            extras = re.findall(r"\w+", target.removeprefix(project["name"]))
             assert set(extras) <= project["optional-dependencies"].keys(), target
         case [program, *_]:
             assert program in PROGRAMS, program

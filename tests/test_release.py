@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -197,6 +198,20 @@ def test_the_wheel_works_with_each_extra_alone(distributions, tmp_path, extra):
     program = f"from anchorview import load, read_views\n{SMOKE}\n{USES[extra]}"
     command = [str(python), "-c", program]
     subprocess.run(command, check=True, cwd=tmp_path, env=settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/getting_started.md"])
+def test_the_landing_pages_install_as_written(distributions, tmp_path, page):
+    (command,) = re.findall(r"^pip install .*$", (ROOT / page).read_text(), re.MULTILINE)
+    folder = tmp_path / "clean"
+    venv.create(folder, with_pip=True)
+    settings = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    settings["PATH"] = f"{folder / 'bin'}{os.pathsep}{settings['PATH']}"
+    settings["PIP_FIND_LINKS"] = str(distributions[1].parent)
+    subprocess.run(["sh", "-c", command], check=True, cwd=tmp_path, env=settings)
+    program = f"{SMOKE}\n{USES['report']}"
+    subprocess.run(["python", "-c", program], check=True, cwd=tmp_path, env=settings)
 
 
 def test_every_extra_is_used():

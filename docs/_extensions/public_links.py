@@ -38,7 +38,7 @@ class PublicLinks(SphinxTransform):
     default_priority = 400
 
     def apply(self, **options: Any) -> None:
-        """Look at the pages of the guide; the reference has links of its own."""
+        """Look at the pages of the guide; the reference is linked already."""
         if self.env.docname.startswith(("reference/", "gallery/", "changelog")):
             return
         for literal in list(self.document.findall(nodes.literal)):
