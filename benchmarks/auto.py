@@ -29,14 +29,14 @@ from _measurements import (
 )
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview.compared import ConcatSpectral
-from anchorview.estimators.auto.bases import STANDARDIZED, fit_basis
 from anchorview.estimators.auto.candidates import families_of
 from anchorview.estimators.auto.consensus import (
     agreement_matrix,
     best_by_family,
     find_consensus,
 )
-from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
+from anchorview.estimators.auto.neighbors import NeighborGraph
+from anchorview.estimators.auto.samples import STANDARDIZED, fit_basis
 from anchorview.experiments.jobs import Job, Result
 from anchorview.metrics import clustering_accuracy
 from data import FOLDER, load, many_images
@@ -66,7 +66,7 @@ POOL_WEIGHTS = {
 }
 """Weights of directions, eigenvectors and communities."""
 SHIPPED = "half directions, a third communities"
-POSITIONS = {"directions": 0, "graph": 1, "diffused graph": 1, "communities": 2}
+POSITIONS = {"directions": 0, "graph": 1, "communities": 2}
 
 Scores = dict[str, tuple[float, ...]]
 

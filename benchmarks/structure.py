@@ -13,7 +13,7 @@ import numpy as np
 
 from _measurements import header, measured_by, option_parser, row
 from anchorview import AutoDALMC
-from anchorview.estimators.auto.evidence import evidence_word
+from anchorview.estimators.representation import evidence_word
 from data import TABLE, load
 
 N_SAMPLES = 300

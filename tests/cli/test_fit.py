@@ -171,7 +171,7 @@ def test_demo_clusters_the_digits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("demo")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert "2000 samples in 10 clusters by AutoDALMC (20 candidates" in result.stdout
+    assert "2000 samples in 10 clusters by AutoDALMC (17 candidates" in result.stdout
     labels, _ = read_confident_labels(tmp_path / "digits_labels.csv")
     accuracy = clustering_scores(load_digits(return_X_y=True)[1], labels)["ACC"]
     assert accuracy > 0.95

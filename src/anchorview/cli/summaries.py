@@ -121,10 +121,10 @@ def outcome_record(
 
 def model_lines(model: Any, record: Record) -> Iterator[str]:
     """Yield the lines on a model, after the fit or from a file."""
-    from anchorview.estimators.auto.evidence import structure_sentences
     from anchorview.estimators.representation import (
         apart_sentences,
         batch_sentences,
+        structure_sentences,
         view_sentences,
     )
 
@@ -224,7 +224,7 @@ def explained_lines(summary: "pd.DataFrame", record: Record) -> Iterator[str]:
 
 def level_lines(model: Any) -> Iterator[str]:
     """Yield the lines on the chosen number of clusters, other levels, and clusters that split."""
-    from anchorview.estimators.auto.levels import edge_sentences
+    from anchorview.estimators.representation import edge_sentences
     from anchorview.inspection.cluster_splits import level_steps
 
     chosen, numbers = model.n_clusters_fit_, model.curve_.index.tolist()
@@ -253,7 +253,7 @@ def level_lines(model: Any) -> Iterator[str]:
 
 
 def _evidence(level: "pd.Series[float]") -> str:
-    from anchorview.estimators.auto.evidence import evidence_word
+    from anchorview.estimators.representation import evidence_word
 
     support = (
         f"support {level['support']:.2f} (agreement {level['agreement']:.2f}, by chance "

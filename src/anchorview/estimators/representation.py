@@ -1,18 +1,23 @@
 """How fitted estimators present their results, as text and in notebooks."""
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.text import capitalized, shorten
+from anchorview._utils.text import capitalized, in_words, shorten
 
 LISTED_SIZES = 10
 """Number of clusters whose sizes are listed."""
 
 NO_EVIDENCE = "no evidence of clusters"
 """What is said of clusters that do not differ from those of data without clusters."""
+
+
+WORDS = {"strong": 0.5, "moderate": 0.25, "weak": 1e-9, "none": 0.0}
+"""What evidence is called from a value on."""
 
 
 def result_lines(model: Any) -> list[str]:
@@ -55,8 +60,65 @@ def view_sentences(model: Any) -> list[str]:
 
 
 def apart_sentences(model: Any) -> list[str]:
-    """Sentence on views that have nothing to do with each other; often none."""
-    return getattr(model, "_apart_sentences", list)()
+    """Sentence on views with clear clusters that have nothing to do with each other; often none."""
+    names = getattr(model, "_apart", ())
+    if not names:
+        return []
+    return [
+        f"the views {in_words(names)} each have clear clusters, which agree by chance only: their "
+        "rows may be in different orders (give sample ids, by which they are matched), or the "
+        "views are about different things"
+    ]
+
+
+def evidence_word(evidence: float) -> str:
+    """Strong, moderate, weak or none."""
+    return next(word for word, limit in WORDS.items() if evidence >= limit)
+
+
+def structure_sentence(structure: float | None) -> str:
+    """Sentence on the attribute `structure_`, for the command line and reports."""
+    if structure is None:
+        return (
+            "structure is not judged: it takes at least 50 samples, and 4 per cluster, to tell "
+            "clusters from noise"
+        )
+    if structure == 0:
+        return f"{NO_EVIDENCE}: they are as arbitrary as those of data without clusters"
+    return (
+        f"{evidence_word(structure)} evidence of clusters: {structure:.2f} on a scale from 0 (as "
+        "on data without clusters) to 1 (separated, or found by all candidates)"
+    )
+
+
+def structure_sentences(model: Any, names: Sequence[object]) -> list[str]:
+    """Sentences on the structure of a fitted model and its clusters; none if it is not judged."""
+    if getattr(model, "structure_", None) is None:
+        return []
+    if model.n_clusters_ == 1:
+        return [
+            f"{NO_EVIDENCE}: the samples are one cluster. To divide them anyway, give n_clusters "
+            f"(or take labels_at({model.n_clusters_fit_}), the best of the divisions)"
+        ]
+    by_word = {
+        word: [name for name, own in zip(names, model.borders_, strict=True) if own == word]
+        for word in WORDS
+    }
+    parts = [f"{word} for {in_words(own)}" for word, own in by_word.items() if own]
+    return [structure_sentence(model.structure_), f"by cluster: {'; '.join(parts)}"]
+
+
+def edge_sentences(model: Any) -> list[str]:
+    """Sentence on a number that is the largest or the smallest of those that were given."""
+    numbers = getattr(model, "curve_", None)
+    if numbers is None or model.n_clusters is None or model.n_clusters_fit_ == 2:
+        return []
+    known = {"largest": numbers.index.max(), "smallest": numbers.index.min()}
+    return [
+        f"{number} is the {side} number of clusters that was given: one beyond may be better"
+        for side, number in known.items()
+        if number == model.n_clusters_fit_
+    ]
 
 
 def batch_sentences(model: Any) -> list[str]:

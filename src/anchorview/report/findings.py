@@ -13,12 +13,12 @@ from anchorview._utils.moments import Moments
 from anchorview._utils.text import capitalized, in_words, one_line
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import POOL
-from anchorview.estimators.auto.evidence import structure_sentences
-from anchorview.estimators.auto.levels import edge_sentences
 from anchorview.estimators.explanation import DOUBTFUL_SHARE, explanation_of_model
 from anchorview.estimators.representation import (
     apart_sentences,
     batch_sentences,
+    edge_sentences,
+    structure_sentences,
     view_sentences,
 )
 from anchorview.inspection import cluster_markers, leave_one_view_out

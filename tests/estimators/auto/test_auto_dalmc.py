@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import AutoDALMC, MultiViewData
 from anchorview._utils import memory
 from anchorview._utils.progress import listen_to_progress
-from anchorview.estimators.auto import auto_dalmc, candidates, pool, representative_rows
+from anchorview.estimators.auto import auto_dalmc, candidates, samples
 from anchorview.estimators.auto.candidates import (
     POOL,
     CandidateError,
@@ -200,8 +200,8 @@ class TestRepeats:
     def test_order_of_samples_does_not_matter(self, separation, missing, sampled, set_constants):
         if sampled:
             # Half of it with the fast budget.
-            set_constants(representative_rows, SAMPLE_SIZE=160)
-            set_constants(pool, LANDMARK_ROWS=60)
+            set_constants(samples, SAMPLE_SIZE=160)
+            set_constants(candidates, LANDMARK_ROWS=60)
         views, _ = two_views(120, separation=separation, missing=missing)
         model = fitted(views, budget="fast")
         order = np.random.default_rng(0).permutation(120)
@@ -323,8 +323,8 @@ class TestManySamples:
     @pytest.fixture(autouse=True)
     def small_samples(self, set_constants):
         # Half of it with the fast budget.
-        set_constants(representative_rows, SAMPLE_SIZE=200)
-        set_constants(pool, LANDMARK_ROWS=60)
+        set_constants(samples, SAMPLE_SIZE=200)
+        set_constants(candidates, LANDMARK_ROWS=60)
 
     @pytest.mark.parametrize("missing", [0.0, 0.2])
     def test_sample_decides_for_all(self, missing):
@@ -370,7 +370,9 @@ class TestFailures:
     @pytest.mark.parametrize("name", ["linear_problem", "graph"])
     def test_family_that_cannot_be_prepared(self, separated, monkeypatch, name, error):
         views, y, _ = separated
-        make_fail(monkeypatch, pool.CandidatePool, name, "unit-center".__eq__, error("bad luck"))
+        make_fail(
+            monkeypatch, candidates.CandidatePool, name, "unit-center".__eq__, error("bad luck")
+        )
         n_failed = 1 if name == "linear_problem" else 2
         with pytest.warns(UserWarning, match=rf"^{n_failed} of 10 candidates .*bad luck$"):
             model = fitted(views)

@@ -12,10 +12,10 @@ from anchorview.estimators.auto.levels import (
     BRANCH,
     LevelLabels,
     chosen_number,
-    edge_sentences,
     find_branches,
     find_levels,
 )
+from anchorview.estimators.representation import edge_sentences
 
 
 def table_of(agreement, chance=0.0):

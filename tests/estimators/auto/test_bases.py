@@ -8,8 +8,8 @@ from scipy.spatial.distance import pdist
 from anchorview import MultiViewData
 from anchorview.core.scale import fit_scalings
 from anchorview.core.scaled_view import scaled_views
-from anchorview.estimators.auto import bases
-from anchorview.estimators.auto.bases import (
+from anchorview.estimators.auto import samples
+from anchorview.estimators.auto.samples import (
     MAX_DIRECTIONS,
     SCALINGS,
     SHARING_A_BASIS,
@@ -37,7 +37,7 @@ def scaled(data, scaling):
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_coordinates_keep_distances_and_norms(data, scaling, exact, set_constants):
-    set_constants(bases, EXACT_SPECTRUM=1_000 if exact else 0)
+    set_constants(samples, EXACT_SPECTRUM=1_000 if exact else 0)
     coordinates = fit_bases(data)[1][scaling]
     for view in coordinates.views:
         assert view.shape[1] <= MAX_DIRECTIONS + 1

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
-from anchorview.estimators.auto import neighbor_graphs
-from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS, NeighborGraph
+from anchorview.estimators.auto import neighbors
+from anchorview.estimators.auto.neighbors import N_NEIGHBORS, NeighborGraph
 from helpers.data import clustered_views
 
 
@@ -38,20 +38,13 @@ def test_mean_graph_equals_loops(planted):
     np.testing.assert_allclose(NeighborGraph(data).mean.toarray(), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("diffused", [False, True])
 @pytest.mark.parametrize("dense_size", [500, 10])
-def test_eigenvectors_are_those_of_the_graph(planted, diffused, dense_size, set_constants):
-    set_constants(neighbor_graphs, DENSE_SIZE=dense_size, EIGENVECTOR_TOLERANCE=1e-10)
+def test_eigenvectors_are_those_of_the_graph(planted, dense_size, set_constants):
+    set_constants(neighbors, DENSE_SIZE=dense_size, EIGENVECTOR_TOLERANCE=1e-10)
     data, _ = planted
     graphs = [graph_by_loops(view, 10) for view in data.views]
     matrix = np.mean(graphs, axis=0)
-    if diffused:
-        others = [(sum(graphs) - N) / (len(graphs) - 1) for N in graphs]
-        pairs = zip(graphs, others, strict=True)
-        matrix = sum(N @ other @ N for N, other in pairs) / len(graphs) + matrix / 2
-        roots = np.sqrt(matrix.sum(axis=1))
-        matrix = matrix / np.outer(roots, roots)
-    vectors = NeighborGraph(data).of_nearest(10).eigenvectors(4, diffused=diffused)
+    vectors = NeighborGraph(data).of_nearest(10).eigenvectors(4)
     expected = np.linalg.eigh(matrix)[1][:, -4:]
     np.testing.assert_allclose(vectors @ vectors.T, expected @ expected.T, atol=1e-3)
 
@@ -74,11 +67,8 @@ def test_importance_weights_the_graphs_of_views(planted):
     np.testing.assert_allclose(weighted.mean.toarray(), expected.toarray(), atol=1e-12)
     tiny = NeighborGraph(data, importance=np.array([1.5, 1.5, 1e-12]))
     two = NeighborGraph(MultiViewData(list(data.views[:2])))
-    for diffused in (False, True):
-        found, wanted = (own.eigenvectors(4, diffused=diffused) for own in (tiny, two))
-        # Diffusion is divided by the number of pairs of views, also of those that count for little.
-        atol = 0.05 if diffused else 1e-6
-        np.testing.assert_allclose(found @ found.T, wanted @ wanted.T, atol=atol)
+    found, wanted = (own.eigenvectors(4) for own in (tiny, two))
+    np.testing.assert_allclose(found @ found.T, wanted @ wanted.T, atol=1e-6)
 
 
 def test_connected_communities_are_merged_first():
@@ -88,7 +78,7 @@ def test_connected_communities_are_merged_first():
     centers = np.repeat(20 * rng.standard_normal((4, 5)), 2, axis=0) + rng.standard_normal((8, 5))
     graph = NeighborGraph(MultiViewData([centers[y] + 0.8 * rng.standard_normal((240, 5))]))
     fine = graph.communities(16.0)
-    merged = neighbor_graphs._merged(fine, graph.mean, 4)
+    merged = neighbors._merged(fine, graph.mean, 4)
     assert adjusted_rand_score(y // 2, merged) == 1
 
 
@@ -99,7 +89,7 @@ def test_samples_that_lack_views(planted):
     views = dict(zip("abc", data.views, strict=True))
     graph = NeighborGraph(MultiViewData(views, available=available))
     assert adjusted_rand_score(y, graph.n_communities(4)) == 1
-    assert np.isfinite(graph.eigenvectors(4, diffused=True)).all()
+    assert np.isfinite(graph.eigenvectors(4)).all()
 
 
 def test_neighbors_of_equal_rows_are_near_in_other_views():
@@ -122,4 +112,4 @@ def test_few_and_equal_samples(n):
         graph = NeighborGraph(MultiViewData([data]))
         labels = graph.n_communities(2)
         assert set(labels) <= {0, 1}
-        assert np.isfinite(graph.eigenvectors(2, diffused=False)).all()
+        assert np.isfinite(graph.eigenvectors(2)).all()

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, AutoDALMC, MultiViewData
-from anchorview.estimators.auto.evidence import (
+from anchorview.estimators.auto.evidence import without_clusters
+from anchorview.estimators.representation import (
     evidence_word,
     structure_sentence,
     structure_sentences,
-    without_clusters,
 )
 from anchorview.report import write_fit_report
 from helpers.data import clustered_views

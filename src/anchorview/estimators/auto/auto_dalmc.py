@@ -42,18 +42,17 @@ from anchorview.estimators.auto.labeling import (
     merged_sums,
     sums_of_records,
 )
-from anchorview.estimators.auto.landmarks import LABEL_DTYPE, MAX_CLUSTERS
 from anchorview.estimators.auto.levels import requested_numbers
 from anchorview.estimators.auto.model_fit import FittedModel, fit_model, require_fit_memory
-from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
-from anchorview.estimators.auto.views import apart_sentences
+from anchorview.estimators.auto.neighbors import LABEL_DTYPE, MAX_CLUSTERS
+from anchorview.estimators.auto.samples import n_sampled, representative_sample
 from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, require_negative
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.relabeling import Relabeling, by_block
-from anchorview.estimators.representation import view_sentences
+from anchorview.estimators.representation import apart_sentences, view_sentences
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
@@ -74,9 +73,9 @@ class AutoDALMC(EmbeddingClusterer):
     a partition is its mean adjusted Rand index with those of the *other* families (a kind in a
     scaling), which make other errors. Starting from the best partition of each family, samples are
     moved to the cluster whose mean pattern of labels over all partitions is nearest to that of the
-    sample, until no sample moves. The result with the smallest distances is kept, unless all other
-    starts lead to a different one. Partitions whose clusters are further separated have larger
-    weights, and at the end also those that agree with the result. Known classes are never used.
+    sample, until no sample moves. The result that explains most of the partitions is kept.
+    Partitions whose clusters are further separated have larger weights, and at the end also those
+    that agree with the result. Known classes are never used.
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ class AutoDALMC(EmbeddingClusterer):
         If None, those of communities at several resolutions, as long as there are 8 samples per
         cluster.
     budget : {"fast", "default", "thorough"}, default="default"
-        How many candidates to fit: 10, on half as many representative samples; 20; or 24.
+        How many candidates to fit: 10, on half as many representative samples; 17; or 21.
     view_importance : dict of str to float, default=None
         How much views count, by name; 1 for those that are not named, and relative to the mean over
         the views. It is :math:`w_p` in the objective of :class:`DALMC`, the weight of the view's
@@ -324,7 +323,7 @@ class AutoDALMC(EmbeddingClusterer):
         self._label(source, out)
         if source.in_parts:
             self._say(f"labeled {source!r}", clock)
-        for sentence in self._apart_sentences():
+        for sentence in apart_sentences(self):
             warnings.warn(f"{capitalized(sentence)}.", stacklevel=4)
         empty = int((self._spread.sizes == 0).sum())
         if empty:
@@ -551,10 +550,6 @@ class AutoDALMC(EmbeddingClusterer):
     def borders_(self) -> tuple[str, ...] | None:
         """Evidence for each cluster, in words; None if samples are too few."""
         return merged_words(self._borders, self._relabeling) if self._borders else None
-
-    def _apart_sentences(self) -> list[str]:
-        """Sentence on views with clear clusters that have nothing to do with each other."""
-        return apart_sentences(self._apart)
 
     @property
     def _used(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Candidates: settings of three kinds, and what gives their partitions to any samples.
+"""Candidates: settings of three kinds, what they share, and labels of any samples by them.
 
 A kind of candidate is a subclass of `Setting`, which is fitted to the samples of a pool, and an
 entry in `POOL`. What it fits is a `Candidate`, which labels any samples and says what in their
@@ -7,48 +7,52 @@ benchmarks/auto.md as well.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from threading import Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.sparse.linalg import ArpackError
 
 from anchorview._utils.linalg import unit_rows
-from anchorview._utils.threads import without_nested_threads
+from anchorview._utils.progress import listen_to_progress, report_progress
+from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
-from anchorview.core.blockwise_kmeans import (
-    EmbeddedRows,
-    Refined,
-    kmeans_plusplus,
-    lloyd,
-    repair,
-)
+from anchorview.core.blockwise_kmeans import EmbeddedRows, Refined, kmeans_plusplus, lloyd, repair
+from anchorview.core.compress import Problem, Route, compress
 from anchorview.core.embed import Embedder, Pattern, embedder_of
-from anchorview.core.scale import ViewScaling
-from anchorview.core.solve import Sizes, SolverSettings, solve
-from anchorview.estimators.auto.bases import (
-    NEIGHBOR_SCALINGS,
-    SCALINGS,
-    Families,
-    LocatedSamples,
-)
+from anchorview.core.scale import ViewScaling, fit_scalings
+from anchorview.core.solve import Sizes, SolverSettings, leading_spectra, solve
 from anchorview.estimators.auto.consensus import Family
-from anchorview.estimators.auto.landmarks import (
+from anchorview.estimators.auto.neighbors import (
     LABEL_DTYPE,
+    N_LANDMARKS,
+    N_NEIGHBORS,
     LandmarkLabels,
     Landmarks,
+    NeighborGraph,
     Neighbors,
+    fit_landmarks,
 )
-from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS
+from anchorview.estimators.auto.samples import (
+    MAX_DIRECTIONS,
+    NEIGHBOR_SCALINGS,
+    SCALINGS,
+    STANDARDIZED,
+    Basis,
+    Families,
+    LocatedSamples,
+    distinct_by_content,
+    fit_bases,
+    representative_rows,
+)
 from anchorview.estimators.explanation import ViewMaps
 from anchorview.views.container import MultiViewData, container_with_views
-
-if TYPE_CHECKING:
-    from anchorview.estimators.auto.pool import CandidatePool
 
 Budget = Literal["fast", "default", "thorough"]
 BUDGETS: tuple[Budget, ...] = ("fast", "default", "thorough")
@@ -76,22 +80,16 @@ SETTLED = 1e-4
 """Relative decrease of the inertia in a step below which a run, or its repair, ends."""
 
 
+LANDMARK_ROWS, ROWS_PER_LANDMARK = 4_000, 4
+"""Maximum number of rows that place landmarks, or of rows per landmark."""
+
+
 class CandidateError(Exception):
     """A candidate cannot be fitted to these samples."""
 
 
 FIT_ERRORS = (CandidateError, LinAlgError, ArpackError, MemoryError)
 """Errors by which a candidate is left out; the others are still fitted."""
-
-
-class Samples(Protocol):
-    """Samples in coordinates and among landmarks."""
-
-    def coordinates_in(self, scaling: str) -> MultiViewData:
-        """Coordinates in a scaling."""
-
-    def landmarks_in(self, scaling: str) -> tuple[Landmarks, list[Neighbors]]:
-        """Landmarks in a scaling, and the nearest ones of the samples."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class Candidate(ABC):
         """Number of partitions."""
 
     @abstractmethod
-    def labels(self, samples: Samples) -> Array:
+    def labels(self, samples: "LocatedSamples | CandidatePool") -> Array:
         """Labels of samples in the partitions, (n_partitions, n)."""
 
     @abstractmethod
@@ -201,7 +199,6 @@ class Directions(Setting):
         runs, labels, inertia = kmeans_runs(
             embedder(data), n_clusters, pool.seed, n_runs, repairs=self.compared
         )
-        _require_clusters(labels)
         seconds = perf_counter() - clock
         candidate = EmbeddedCandidate(
             self, seconds, embedder, runs, solution.weights, solution.objective, inertia
@@ -226,11 +223,11 @@ class EmbeddedCandidate(Candidate):
         """Number of K-means runs."""
         return len(self.runs)
 
-    def embedding(self, samples: Samples) -> Array:
+    def embedding(self, samples: "LocatedSamples | CandidatePool") -> Array:
         """Embedding of samples."""
         return self.embedder(samples.coordinates_in(self.setting.scaling))
 
-    def labels(self, samples: Samples) -> Array:
+    def labels(self, samples: "LocatedSamples | CandidatePool") -> Array:
         """Labels of samples in the partitions, (n_partitions, n)."""
         return labels_of_runs(self.runs, self.embedding(samples))
 
@@ -271,7 +268,6 @@ class OfNeighbors(Setting):
         """Candidate for the samples of a pool, and their labels in its partitions."""
         clock = perf_counter()
         partitions = self.partitions(pool, n_clusters)
-        _require_clusters(partitions)
         landmarks, neighbors = pool.landmarks_in(self.scaling)
         by_landmark = landmarks.labels(neighbors, partitions, n_clusters)
         candidate = VotedCandidate(self, perf_counter() - clock, by_landmark)
@@ -281,23 +277,14 @@ class OfNeighbors(Setting):
 
 @dataclass(frozen=True)
 class Graph(OfNeighbors):
-    """K-means runs on the eigenvectors of the mean of the views' neighbor graphs.
+    """K-means runs on the eigenvectors of the mean of the views' neighbor graphs."""
 
-    If it is diffused, of these graphs after cross-diffusion.
-    """
-
-    diffused: bool = False
-    kind_weight = 1 / 12
-
-    @property
-    def kind(self) -> str:
-        """Name of the kind."""
-        return "diffused graph" if self.diffused else "graph"
+    kind = "graph"
+    kind_weight = 1 / 6
 
     def partitions(self, pool: "CandidatePool", n_clusters: int) -> Array:
         """Labels of the samples in the graph."""
-        graph = pool.graph(self.scaling, self.n_neighbors)
-        rows = graph.eigenvectors(n_clusters, diffused=self.diffused)
+        rows = pool.graph(self.scaling, self.n_neighbors).eigenvectors(n_clusters)
         return kmeans_runs(rows, n_clusters, pool.seed, n_kmeans_runs(len(pool)))[1]
 
 
@@ -325,7 +312,7 @@ class VotedCandidate(Candidate):
         """Number of partitions."""
         return len(self.landmark_labels.labels)
 
-    def labels(self, samples: Samples) -> Array:
+    def labels(self, samples: "LocatedSamples | CandidatePool") -> Array:
         """Labels of samples in the partitions, (n_partitions, n)."""
         landmarks, neighbors = samples.landmarks_in(self.setting.scaling)
         return landmarks.labels_of_samples(neighbors, self.landmark_labels)
@@ -384,30 +371,27 @@ class LandmarkTransform(FamilyTransform):
 # The settings that are fitted
 
 DIRECTIONS = [Directions(own, *size) for size in SIZES for own in SCALINGS]
-GRAPHS: list[Setting] = [
-    *(Graph(own, N_NEAREST) for own in NEIGHBOR_SCALINGS),
-    *(Communities(own, N_NEIGHBORS) for own in NEIGHBOR_SCALINGS),
-]
-MORE_GRAPHS: list[Setting] = [
-    *(Graph(own, N_NEAREST, diffused=True) for own in NEIGHBOR_SCALINGS),
-    *(Communities(own, N_NEAREST) for own in NEIGHBOR_SCALINGS),
-]
+EIGENVECTORS = [Graph(own, N_NEAREST) for own in NEIGHBOR_SCALINGS]
+COMMUNITIES = [Communities(own, N_NEIGHBORS) for own in NEIGHBOR_SCALINGS]
+MORE_COMMUNITIES = [Communities(own, N_NEAREST) for own in NEIGHBOR_SCALINGS]
 
 COMPARED_DIRECTIONS = [Directions(own, *COMPARED_SIZE, compared=True) for own in SCALINGS[:2]]
 """Settings that are compared with communities to choose the number of clusters."""
 
 POOL: dict[str, list[Setting]] = {
-    "fast": [*DIRECTIONS[: len(SCALINGS)], *GRAPHS],
-    "default": [*DIRECTIONS[: 2 * len(SCALINGS)], *GRAPHS, *MORE_GRAPHS],
-    "thorough": [*DIRECTIONS, *GRAPHS, *MORE_GRAPHS],
+    "fast": [*DIRECTIONS[: len(SCALINGS)], *EIGENVECTORS, *COMMUNITIES],
+    "default": [
+        *DIRECTIONS[: 2 * len(SCALINGS)],
+        *EIGENVECTORS,
+        *COMMUNITIES,
+        *MORE_COMMUNITIES,
+    ],
+    "thorough": [*DIRECTIONS, *EIGENVECTORS, *COMMUNITIES, *MORE_COMMUNITIES],
 }
 """Settings that are fitted, by budget."""
 
 
-AT_LEVELS: list[Setting] = [
-    *DIRECTIONS[: len(SCALINGS)],
-    *(Communities(own, N_NEIGHBORS) for own in NEIGHBOR_SCALINGS),
-]
+AT_LEVELS: list[Setting] = [*DIRECTIONS[: len(SCALINGS)], *COMMUNITIES]
 """Settings that are fitted at the levels that are not chosen."""
 
 
@@ -419,12 +403,6 @@ def families_of(candidates: Sequence[Candidate]) -> list[Family]:
 def first_partitions(candidates: Sequence[Candidate]) -> Array:
     """Position of the first partition of each candidate, if those of a candidate follow it."""
     return np.cumsum([0, *(candidate.n_partitions for candidate in candidates[:-1])])
-
-
-def _require_clusters(partitions: Array) -> None:
-    """Raise if a partition has one cluster: such ones agree completely, whatever the data."""
-    if (partitions == partitions[:, :1]).all(axis=1).any():
-        raise CandidateError("All samples fall into one cluster.")
 
 
 def n_kmeans_runs(n_samples: int) -> int:
@@ -456,13 +434,221 @@ def kmeans_runs(
             centroids = np.stack([repair(points, run, SETTLED) for run in alone])
         runs = [Assignment(run, normalize=True) for run in centroids]
         labels = labels_of_runs(runs, rows)
-    inertias = []
-    for run, run_labels in zip(runs, labels, strict=True):
-        away = points - run.centroids.astype(rows.dtype)[run_labels]
-        inertias.append(float(np.einsum("ij,ij->", away, away, dtype=np.float64)) / len(rows))
+    pairs = zip(runs, labels, strict=True)
+    inertias = [run.squared_distances_to_label(rows, own).mean() for run, own in pairs]
     order = np.argsort(inertias, kind="stable")
-    return (
-        tuple(runs[r] for r in order),
-        labels[order].astype(LABEL_DTYPE),
-        inertias[order[0]],
-    )
+    ordered = tuple(runs[r] for r in order)
+    return ordered, labels[order].astype(LABEL_DTYPE), float(inertias[order[0]])
+
+
+# What candidates share
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCandidates:
+    """Candidates, and their partitions of the samples of a pool."""
+
+    candidates: list[Candidate]
+    failed: list[tuple[Setting, str]]
+    """Settings that could not be fitted, and why."""
+    partitions: Array
+    """(n_partitions, n_samples); those of a candidate follow each other."""
+
+    @property
+    def by_family(self) -> Array:
+        """First partition of each family."""
+        firsts: dict[Family, int] = {}
+        positions = first_partitions(self.candidates)
+        for candidate, position in zip(self.candidates, positions, strict=False):
+            firsts.setdefault(candidate.setting.family, position)
+        return self.partitions[list(firsts.values())]
+
+
+def shared(
+    method: Callable[Concatenate["CandidatePool", P], Result],
+) -> Callable[Concatenate["CandidatePool", P], Result]:
+    """Method of a pool that is called once with the same arguments, by the first who needs it."""
+
+    @wraps(method)
+    def once(self: "CandidatePool", /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        key = method.__name__, args, tuple(sorted(kwargs.items()))
+        with self._locks.setdefault(key, Lock()):
+            if key not in self._shared:
+                self._shared[key] = method(self, *args, **kwargs)
+        result: Result = self._shared[key]
+        return result
+
+    return once
+
+
+class CandidatePool:
+    """Fits candidates to the same samples; prepares what they share once.
+
+    `coordinates` are those of the samples by scaling, in an order that does not depend on how they
+    were given. `rows` are their positions in the sample that they are part of. If they stand for
+    more samples, `norm_factor` is the root of how many for each: embeddings are divided by it, so
+    that those of all samples have columns of norm 1. `importance` is that of each view, 1 by
+    default. `bases` are those of the coordinates, and `errors` says why there are none in a
+    scaling.
+    """
+
+    def __init__(
+        self,
+        coordinates: Mapping[str, MultiViewData],
+        seed: int,
+        *,
+        rows: Array | None = None,
+        norm_factor: float = 1.0,
+        importance: Array | None = None,
+        bases: Mapping[str, Basis] | None = None,
+        errors: Mapping[str, Exception] | None = None,
+    ) -> None:
+        self.coordinates = coordinates
+        self.seed = seed
+        self.rows = np.arange(len(self.data)) if rows is None else rows
+        self.norm_factor = norm_factor
+        self.importance = np.ones(len(self.data.views)) if importance is None else importance
+        self.bases = bases or {}
+        self.errors = errors or {}
+        self.n_landmarks = N_LANDMARKS
+        """Number of landmarks per view, if there are as many samples."""
+        self._shared: dict[tuple[Any, ...], Any] = {}
+        self._locks: dict[tuple[Any, ...], Any] = {}
+
+    @classmethod
+    def of(
+        cls, sample: MultiViewData, rows: Array, n_represented: int, seed: int, importance: Array
+    ) -> Self:
+        """Pool of some distinct rows of a sample, which represent so many samples."""
+        some = sample[rows]
+        order = distinct_by_content(some, fit_scalings(some, STANDARDIZED))
+        bases, coordinates, errors = fit_bases(some[order])
+        return cls(
+            coordinates,
+            seed,
+            rows=rows[order],
+            norm_factor=float(np.sqrt(n_represented / len(order))),
+            importance=importance,
+            bases=bases,
+            errors=errors,
+        )
+
+    @property
+    def data(self) -> MultiViewData:
+        """Coordinates in one of the scalings."""
+        return next(iter(self.coordinates.values()))
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def some(self, positions: Array) -> "CandidatePool":
+        """Pool of some of the samples; views have the norms of all."""
+        selected = {}
+        for scaling, data in self.coordinates.items():
+            factor = data.dtype.type(np.sqrt(len(data) / len(positions)))
+            part = data[positions]
+            selected[scaling] = container_with_views(part, tuple(v * factor for v in part.views))
+        rows, errors = self.rows[positions], self.errors
+        return CandidatePool(
+            selected, self.seed, rows=rows, importance=self.importance, errors=errors
+        )
+
+    def at_random(self, count: int) -> "CandidatePool":
+        """Pool of so many samples, which do not depend on their order."""
+        if count >= len(self):
+            return self
+        return self.some(np.sort(np.random.default_rng(0).permutation(len(self))[:count]))
+
+    def fit(
+        self,
+        settings: Sequence[Setting],
+        n_clusters: int,
+        say: Callable[[str], object] | None = None,
+    ) -> FittedCandidates:
+        """Fit all settings; `say`, if given, is called with what happens."""
+
+        def work(setting: Setting) -> tuple[Candidate, Array] | Exception:
+            # The stages of a candidate are too short to be reported.
+            with listen_to_progress(lambda *_: None):
+                try:
+                    candidate, partitions = setting.fit(self, n_clusters)
+                    if (partitions == partitions[:, :1]).all(axis=1).any():
+                        # Such partitions agree completely, whatever the data.
+                        raise CandidateError("All samples fall into one cluster.")
+                    return candidate, partitions
+                except FIT_ERRORS as error:
+                    return error
+
+        fitted = FittedCandidates([], [], np.empty((0, len(self)), LABEL_DTYPE))
+        partitions = [fitted.partitions]
+        for done, (setting, outcome) in enumerate(parallel_map(work, settings), 1):
+            if isinstance(outcome, Exception):
+                fitted.failed.append((setting, str(outcome)))
+                message = f"left out {setting}: {outcome}"
+            else:
+                fitted.candidates.append(outcome[0])
+                partitions.append(outcome[1])
+                message = f"candidate {done}/{len(settings)}: {setting}"
+            if say is not None:
+                say(message)
+                report_progress("candidates", done, len(settings))
+        return FittedCandidates(fitted.candidates, fitted.failed, np.vstack(partitions))
+
+    @shared
+    def graph(self, scaling: str, n_neighbors: int) -> NeighborGraph:
+        """Graph of at most `N_NEIGHBORS` neighbors in a scaling."""
+        if n_neighbors < N_NEIGHBORS:
+            return self.graph(scaling, N_NEIGHBORS).of_nearest(n_neighbors)
+        return NeighborGraph(self.coordinates_in(scaling), importance=self.importance)
+
+    @property
+    def graphs(self) -> list[NeighborGraph]:
+        """Graphs in all scalings."""
+        scalings = [scaling for scaling in NEIGHBOR_SCALINGS if scaling in self.coordinates]
+        return [self.graph(scaling, N_NEIGHBORS) for scaling in scalings]
+
+    @shared
+    def compared_directions(self, n_clusters: int) -> Array:
+        """Partitions by the settings that are compared with communities."""
+        return self.fit(COMPARED_DIRECTIONS, n_clusters).by_family
+
+    @shared
+    def linear_problem(self, scaling: str) -> tuple[Problem, Any]:
+        """Problem in the coordinates of a scaling, and its leading spectra."""
+        data = self.coordinates_in(scaling)
+        n_rows = sum(
+            min(group.size, sum(data.n_features_per_view[p] for p in group.views))
+            for group in data.groups
+        )
+        route: Route = "compressed" if 2 * n_rows < len(data) else "direct"
+        unscaled = (ViewScaling(),) * len(data.views)
+        problem = compress(data, unscaled, route, unit_norm=False)
+        kept = [float(np.einsum("ij,ij->", view, view, dtype=np.float64)) for view in data.views]
+        # The scaled views have norm 1, of which the bases may have left something out.
+        left_out = tuple(max(0.0, 1.0 - square) for square in kept)
+        scalings = (ViewScaling(norm=self.norm_factor),) * len(data.views)
+        problem = problem._replace(left_out=left_out, scalings=scalings)
+        return problem, leading_spectra(problem, MAX_DIRECTIONS // 2)
+
+    def landmarks_in(self, scaling: str) -> tuple[Landmarks, list[Neighbors]]:
+        """Landmarks in a scaling, and the nearest ones of the samples."""
+        return self.landmarks(scaling, self.n_landmarks)
+
+    @shared
+    def landmarks(self, scaling: str, count: int) -> tuple[Landmarks, list[Neighbors]]:
+        """As many landmarks in a scaling, and the nearest ones of the samples."""
+        data = self.coordinates_in(scaling)
+        n_rows = max(LANDMARK_ROWS, ROWS_PER_LANDMARK * count)
+        rows = representative_rows(np.arange(len(data)), data.available, n_rows)
+        landmarks = fit_landmarks(data, count, rows, self.seed, self.importance)
+        return landmarks, landmarks.nearest(data)
+
+    def coordinates_in(self, scaling: str) -> MultiViewData:
+        """Coordinates in a scaling."""
+        if scaling not in self.coordinates:
+            reason = self.errors.get(scaling, f"There are no views with {scaling!r}.")
+            raise CandidateError(str(reason))
+        return self.coordinates[scaling]

@@ -21,11 +21,8 @@ from anchorview._utils.typing import Array, ExtendedArray
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
 
-SAME_RESULT = 0.9
-"""Agreement of two results that are nearly the same."""
-
-SAME_DISTANCE = 1e-9
-"""Relative difference of two mean squared distances that may be due to rounding."""
+DIGITS = 9
+"""Digits of shares that are compared; the others may depend on the order of summation."""
 
 BLOCK = 2**18
 """Maximum number of array entries that are computed at a time."""
@@ -257,22 +254,26 @@ def find_consensus(
     """Consensus of partitions, and the labels that it gives to the samples.
 
     It is found from each of several starts with the given `weights` (see :func:`family_weights`).
-    The result with the smallest distances is kept, unless all other starts end in nearly the same:
-    then it is taken for an outlier, and theirs is kept. The consensus is found again with the
-    weights times the agreement of each partition with the labels, so that poor partitions count
-    less.
+    The result that explains most of the partitions is kept: of each as a share, or small clusters
+    would not matter. The consensus is found again with the weights times the agreement of each
+    partition with the labels, so that poor partitions count less.
     """
     found = [iterate_consensus(partitions, n_clusters, weights, start) for start in starts]
-    distances = np.array([own.mean_square(partitions) for own, _ in found])
-    results = np.array([own for _, own in found])
-    alike = (agreement_matrix(results, n_clusters) >= SAME_RESULT).sum(axis=1)
-    if alike.max() >= len(found) - 1:
-        distances[alike < alike.max()] = np.inf
-    consensus, labels = found[int((distances <= (1 + SAME_DISTANCE) * distances.min()).argmax())]
+    shares = [_explained(own, partitions, n_clusters) @ weights for _, own in found]
+    consensus, labels = found[int(np.round(shares, DIGITS).argmax())]
     weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
     if not weights.any():
         return consensus, labels
     return iterate_consensus(partitions, n_clusters, weights / weights.sum(), labels)
+
+
+def _explained(labels: Array, partitions: Array, n_clusters: int) -> Array:
+    """Share of the variance of the one-hot encoded labels that clusters explain, by partition."""
+    tables = _contingency_tables(labels, partitions, n_clusters) / len(labels)
+    sizes = np.maximum(tables[0].sum(axis=1), np.finfo(float).tiny)
+    alone = np.square(tables.sum(axis=1)).sum(axis=1)
+    within = np.einsum("cja,cja,j->c", tables, tables, 1 / sizes)
+    return (within - alone) / np.maximum(1 - alone, np.finfo(float).tiny)
 
 
 def iterate_consensus(

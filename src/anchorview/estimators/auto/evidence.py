@@ -14,10 +14,9 @@ largest possible. Evidence is the larger of both beyond what they are by chance,
 same words of a result, a level and a cluster.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,13 +24,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from anchorview._utils.linalg import unit_rows
-from anchorview._utils.text import in_words
 from anchorview._utils.typing import Array
 from anchorview.core.neighbors import nearest_centers
-from anchorview.estimators.auto.bases import NORMALIZED, SHARING_A_BASIS
-from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
+from anchorview.estimators.auto.neighbors import NeighborGraph
+from anchorview.estimators.auto.samples import NORMALIZED, SHARING_A_BASIS
 from anchorview.estimators.relabeling import Relabeling
-from anchorview.estimators.representation import NO_EVIDENCE
+from anchorview.estimators.representation import WORDS, evidence_word
 from anchorview.views.container import MultiViewData, container_with_views
 
 MIN_SAMPLES, MIN_SAMPLES_PER_CLUSTER = 50, 4
@@ -67,9 +65,6 @@ SEPARATION_BY_CHANCE = 0.27
 SUPPORT_BY_CHANCE, OF_FEW_SAMPLES = 0.12, 2.8
 """Separation and support that data without clusters may have; the support more by the last number,
 divided by the root of the number of samples."""
-
-WORDS = {"strong": 0.5, "moderate": 0.25, "weak": 1e-9, "none": 0.0}
-"""What evidence is called from a value on."""
 
 LEAST_CERTAINTY = 0.45
 """What the agreement of all candidates is worth without evidence: all samples are doubtful."""
@@ -136,9 +131,9 @@ class JudgedSamples:
         crosses = labels[edges.row] != labels[edges.col]
         leaving = np.bincount(edges.row[crosses], edges.data[crosses], len(labels)) / degrees
         shares = np.bincount(labels, leaving, n_clusters) / np.maximum(sizes, 1)
-        # Pieces of unequal sizes have fewer edges between them.
-        pairs = 1 - float(np.square(sizes / sizes.sum()).sum())
-        uneven = max(1.0, (n_clusters - 1) / (n_clusters + 1) / pairs)
+        # Fewer edges leave a piece that is larger than the others.
+        others = 1 - sizes / sizes.sum()
+        uneven = np.maximum(1.0, (n_clusters - 1) / (n_clusters + 1) / np.maximum(others, 1e-9))
         chance = max(self._chance(n_clusters), FEWEST_EDGES)
         cuts = np.minimum(uneven * shares / chance, MAX_SUM)
         rng = np.random.default_rng(self._seed)
@@ -233,11 +228,6 @@ def support_beyond(agreement: ArrayLike, chance: ArrayLike) -> Array:
 # Words
 
 
-def evidence_word(evidence: float) -> str:
-    """Strong, moderate, weak or none."""
-    return next(word for word, limit in WORDS.items() if evidence >= limit)
-
-
 def merged_words(words: tuple[str, ...], relabeling: Relabeling | None) -> tuple[str, ...]:
     """Evidence after relabeling: for merged clusters, that for the worst of them."""
     if relabeling is None:
@@ -246,38 +236,6 @@ def merged_words(words: tuple[str, ...], relabeling: Relabeling | None) -> tuple
     ranks = np.zeros(len(relabeling.names), dtype=int)
     np.maximum.at(ranks, relabeling.clusters, [order.index(word) for word in words])
     return tuple(order[rank] for rank in ranks)
-
-
-def structure_sentence(structure: float | None) -> str:
-    """Sentence on the attribute `structure_`, for the command line and reports."""
-    if structure is None:
-        return (
-            f"structure is not judged: it takes at least {MIN_SAMPLES} samples, and "
-            f"{MIN_SAMPLES_PER_CLUSTER} per cluster, to tell clusters from noise"
-        )
-    if structure == 0:
-        return f"{NO_EVIDENCE}: they are as arbitrary as those of data without clusters"
-    return (
-        f"{evidence_word(structure)} evidence of clusters: {structure:.2f} on a scale from 0 (as "
-        "on data without clusters) to 1 (separated, or found by all candidates)"
-    )
-
-
-def structure_sentences(model: Any, names: Sequence[object]) -> list[str]:
-    """Sentences on the structure of a fitted model and its clusters; none if it is not judged."""
-    if getattr(model, "structure_", None) is None:
-        return []
-    if model.n_clusters_ == 1:
-        return [
-            f"{NO_EVIDENCE}: the samples are one cluster. To divide them anyway, give n_clusters "
-            f"(or take labels_at({model.n_clusters_fit_}), the best of the divisions)"
-        ]
-    by_word = {
-        word: [name for name, own in zip(names, model.borders_, strict=True) if own == word]
-        for word in WORDS
-    }
-    parts = [f"{word} for {in_words(own)}" for word, own in by_word.items() if own]
-    return [structure_sentence(model.structure_), f"by cluster: {'; '.join(parts)}"]
 
 
 # Data without clusters
@@ -359,7 +317,7 @@ def _valleys(
         centers = _lloyd(X[fitted], np.searchsorted(present, labels[fitted]), len(present))
         nearest_center = nearest_centers(X[held_out], centers)
         distances = np.square(centers[:, None] - centers).sum(axis=2)
-        np.fill_diagonal(distances, np.inf)
+        distances[distances == 0] = np.inf
         for a, b in enumerate(distances.argmin(axis=1)):
             direction = (centers[b] - centers[a]) / distances[a, b]
             positions = (X[held_out] - (centers[a] + centers[b]) / 2) @ direction

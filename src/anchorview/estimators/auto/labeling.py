@@ -14,10 +14,10 @@ from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
-from anchorview.estimators.auto.bases import Families, LocatedSamples
 from anchorview.estimators.auto.candidates import Candidate, EmbeddedCandidate, first_partitions
 from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.landmarks import LABEL_DTYPE
+from anchorview.estimators.auto.neighbors import LABEL_DTYPE
+from anchorview.estimators.auto.samples import Families, LocatedSamples
 from anchorview.estimators.explanation import (
     ROUNDING,
     ClusterDistances,

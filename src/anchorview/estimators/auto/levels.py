@@ -11,26 +11,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.bases import NEIGHBOR_SCALINGS, PLAIN
-from anchorview.estimators.auto.candidates import AT_LEVELS, families_of
+from anchorview.estimators.auto.candidates import AT_LEVELS, CandidatePool, families_of
 from anchorview.estimators.auto.consensus import agreement_between, fit_consensus
 from anchorview.estimators.auto.evidence import (
-    WORDS,
     JudgedSamples,
     evidence_value,
     support_beyond,
     without_clusters,
 )
 from anchorview.estimators.auto.labeling import Clustering
-from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS, NeighborGraph
-from anchorview.estimators.auto.pool import CandidatePool
+from anchorview.estimators.auto.samples import NEIGHBOR_SCALINGS, PLAIN
 
 ROWS = 1_500
 """Maximum number of rows by which levels are compared."""
@@ -122,43 +118,35 @@ class LevelScan:
 def scan_levels(pool: CandidatePool, numbers: Sequence[int]) -> LevelScan:
     """Compare numbers of clusters, or if there are none, those at several resolutions."""
     compared = pool.at_random(ROWS if len(numbers) != 1 else REFERENCE_ROWS)
-    reference = reference_of(compared)
-    judged = judged_samples(compared, max(numbers, default=2))
-    if numbers:
-        partitions = {number: partitions_at(compared, number) for number in numbers}
-        # Fewer clusters than requested are no evidence for the number.
-        partitions = {
-            number: own
-            for number, own in partitions.items()
-            if all(len(np.unique(labels)) == number for labels in own)
-        }
-        distances = dict.fromkeys(numbers, 0.0)
-    else:
-        partitions, distances = _partitions_at_resolutions(
-            compared, LOG_RESOLUTIONS, FEW_CLUSTERS, "levels"
-        )
+    some = compared.at_random(REFERENCE_ROWS)
+    drawn = without_clusters(some.coordinates, np.random.default_rng(pool.seed))
+    reference = CandidatePool(drawn, pool.seed, importance=pool.importance)
+    judged = JudgedSamples(compared.coordinates[PLAIN], pool.seed, max(numbers, default=2))
     if len(numbers) == 1:
-        by_chance = {numbers[0]: partitions_at(reference, numbers[0])}
+        distances, compared_by_chance = {numbers[0]: 0.0}, list(numbers)
     else:
-        by_chance, _ = _partitions_at_resolutions(
+        distances = _numbers_found(compared, LOG_RESOLUTIONS, FEW_CLUSTERS, "levels")
+        found = _numbers_found(
             reference, LOG_RESOLUTIONS[::2], REFERENCE_NUMBERS, "agreement by chance"
         )
-    chance = pd.DataFrame({k: _agreements(own) for k, own in by_chance.items()}).T.dropna()
+        distances = dict.fromkeys(numbers, 0.0) or distances
+        compared_by_chance = list(found)
+    by_chance = {k: _agreements(partitions_at(reference, k), k) for k in compared_by_chance}
+    chance = pd.DataFrame(by_chance).T.dropna()
     rows = []
     for number, distance in sorted(distances.items()):
-        own = partitions.get(number, [])
-        agreement, of_communities = _agreements(own)
+        partitions = partitions_at(compared, number)
+        agreement, of_communities = _agreements(partitions, number)
         expected, expected_of_communities = (
             np.interp(number, chance.index, chance[column]) if len(chance) else 0.0
             for column in (0, 1)
         )
-        separations = [judged.separation(labels, number).value for labels in own if judged]
-        support = max(0.0, float(support_beyond(agreement, expected)))
-        if separations:
-            # Two scalings agree on tiny communities whatever the data, but these are not separated.
-            alike = float(support_beyond(of_communities, expected_of_communities))
-            support = max(support, alike * max(separations))
-        separation = float(np.mean(separations)) if separations else 0.0
+        separations = [judged.separation(labels, number).value for labels in partitions]
+        # Two scalings agree on tiny communities whatever the data, but these are not separated.
+        alike = float(support_beyond(of_communities, expected_of_communities))
+        support = float(support_beyond(agreement, expected))
+        support = max(0.0, support, alike * max(separations))
+        separation = float(np.mean(separations))
         evidence = float(evidence_value(support, separation, len(compared)))
         rows.append((agreement, expected, support, separation, evidence, distance))
     columns = ["agreement", "chance", "support", "separation", "evidence", "distance"]
@@ -167,44 +155,21 @@ def scan_levels(pool: CandidatePool, numbers: Sequence[int]) -> LevelScan:
     return LevelScan(table, reference, len(compared))
 
 
-def judged_samples(pool: CandidatePool, n_clusters: int) -> JudgedSamples | None:
-    """Samples of a pool by which partitions are judged; None if a view cannot be standardized."""
-    if PLAIN not in pool.coordinates:
-        return None
-    return JudgedSamples(pool.coordinates[PLAIN], pool.seed, n_clusters)
-
-
-def reference_of(pool: CandidatePool) -> CandidatePool:
-    """Data without clusters like samples of a pool."""
-    some = pool.at_random(REFERENCE_ROWS)
-    drawn = without_clusters(some.coordinates, np.random.default_rng(pool.seed))
-    return CandidatePool(drawn, pool.seed, importance=pool.importance)
-
-
 def partitions_at(pool: CandidatePool, number: int) -> list[Array]:
     """Communities in all scalings, and DALMC, with a number of clusters."""
-    graphs = _graphs(pool)
-    merged = [graph.merged_communities(number) for graph in graphs]
+    merged = [graph.merged_communities(number) for graph in pool.graphs]
     communities = [
         graph.n_communities(number) if known is None else known
-        for graph, known in zip(graphs, merged, strict=True)
+        for graph, known in zip(pool.graphs, merged, strict=True)
     ]
     return [*communities, *pool.compared_directions(number)]
 
 
-def _graphs(pool: CandidatePool) -> list[NeighborGraph]:
-    scalings = [scaling for scaling in NEIGHBOR_SCALINGS if scaling in pool.coordinates]
-    return [pool.graph(scaling, N_NEIGHBORS) for scaling in scalings]
-
-
-def _partitions_at_resolutions(
+def _numbers_found(
     pool: CandidatePool, log_resolutions: Array, few: Iterable[int], stage: str
-) -> tuple[dict[int, list[Array]], dict[int, float]]:
-    """Partitions by number of clusters, and how far the resolution is from 1.
-
-    Numbers are those of communities at the resolutions, and few others.
-    """
-    graphs, n_samples = _graphs(pool), len(pool)
+) -> dict[int, float]:
+    """Numbers of communities at the resolutions, and few others, with the distance from 1."""
+    graphs, n_samples = pool.graphs, len(pool)
     largest = max(min(MIN_NUMBER, n_samples // 2), n_samples // MIN_SAMPLES_PER_CLUSTER, 2)
     counts: list[float] = []
     for done, power in enumerate(log_resolutions):
@@ -215,26 +180,21 @@ def _partitions_at_resolutions(
             break
     report_progress(stage, len(log_resolutions), len(log_resolutions))
     found = np.maximum.accumulate(counts)
-    powers = log_resolutions[: len(found)]
-    numbers = {round(count) for count in found} | set(few)
-    partitions, distances = {}, {}
-    for number in sorted(own for own in numbers if 2 <= own <= largest):
-        merged = [graph.merged_communities(number) for graph in graphs]
-        known = [labels for labels in merged if labels is not None]
-        if len(known) == len(graphs):
-            partitions[number] = [*known, *pool.compared_directions(number)]
+    powers, distances = log_resolutions[: len(found)], {}
+    for number in {round(count) for count in found} | set(few):
+        if 2 <= number <= min(largest, max(found)):
             at = np.abs(powers[np.round(found) == number])
             between = abs(float(np.interp(number, found, powers)))
             distances[number] = float(min(at, default=between))
-    if not partitions:
-        number = min(MIN_NUMBER, largest)
-        return {number: partitions_at(pool, number)}, {number: 0.0}
-    return partitions, distances
+    return distances or {min(MIN_NUMBER, largest): 0.0}
 
 
-def _agreements(partitions: Sequence[Array]) -> tuple[float, float]:
-    """Mean agreement of communities and DALMC, and of the communities alone."""
-    if not len(partitions):
+def _agreements(partitions: Sequence[Array], number: int) -> tuple[float, float]:
+    """Mean agreement of communities and DALMC, and of the communities alone.
+
+    NaN if there are fewer clusters, which are no evidence for the number.
+    """
+    if any(len(np.unique(labels)) < number for labels in partitions):
         return np.nan, np.nan
     stacked = np.vstack(partitions)
     return agreement_between(stacked), agreement_between(stacked[: len(NEIGHBOR_SCALINGS)])
@@ -264,19 +224,6 @@ def chosen_number(table: pd.DataFrame) -> int:
     return int(table.index[scores >= scores.max() - SAME_SCORE][-1])
 
 
-def edge_sentences(model: Any) -> list[str]:
-    """Sentence on a number that is the largest or the smallest of those that were given."""
-    numbers = getattr(model, "curve_", None)
-    if numbers is None or model.n_clusters is None or model.n_clusters_fit_ == 2:
-        return []
-    known = {"largest": numbers.index.max(), "smallest": numbers.index.min()}
-    return [
-        f"{number} is the {side} number of clusters that was given: one beyond may be better"
-        for side, number in known.items()
-        if number == model.n_clusters_fit_
-    ]
-
-
 # The other levels, and how clusters split
 
 
@@ -288,7 +235,7 @@ def find_levels(table: pd.DataFrame, chosen: int) -> pd.DataFrame:
     table = table.dropna(subset="agreement")
     levels = table[["agreement", "chance", "support", "separation", "evidence"]].copy()
     levels["chosen"] = levels.index == chosen
-    scores = pd.Series(scores_of(table), table.index)[levels["evidence"] >= WORDS["weak"]]
+    scores = pd.Series(scores_of(table), table.index)[levels["evidence"] > 0]
     sides = scores[scores.index <= chosen / 2], scores[scores.index >= 2 * chosen]
     kept = [chosen, *(side.idxmax() for side in sides if len(side))]
     return levels[levels.index.isin(kept)].copy()

@@ -10,17 +10,13 @@ import pandas as pd
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.solve import relative
-from anchorview.estimators.auto.bases import (
-    MAX_DIRECTIONS,
-    NEIGHBOR_SCALINGS,
-    SCALINGS,
-    Families,
-)
 from anchorview.estimators.auto.candidates import (
     N_KMEANS_RUNS,
     POOL,
     SIZES,
+    CandidatePool,
     EmbeddedCandidate,
+    FittedCandidates,
     families_of,
     first_partitions,
 )
@@ -35,23 +31,28 @@ from anchorview.estimators.auto.evidence import (
     Evidence,
     JudgedSamples,
     evidence_of,
-    structure_sentence,
 )
 from anchorview.estimators.auto.labeling import Clustering, record_type
-from anchorview.estimators.auto.landmarks import n_landmarks
 from anchorview.estimators.auto.levels import (
     LevelLabels,
     LevelScan,
     chosen_number,
     find_levels,
     fit_levels,
-    judged_samples,
     scan_levels,
 )
-from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS
-from anchorview.estimators.auto.pool import NO_CANDIDATE, CandidatePool, FittedCandidates
-from anchorview.estimators.auto.representative_rows import n_sampled, representative_rows
+from anchorview.estimators.auto.neighbors import N_NEIGHBORS, n_landmarks
+from anchorview.estimators.auto.samples import (
+    MAX_DIRECTIONS,
+    NEIGHBOR_SCALINGS,
+    PLAIN,
+    SCALINGS,
+    Families,
+    n_sampled,
+    representative_rows,
+)
 from anchorview.estimators.auto.views import JudgedViews, judge_views
+from anchorview.estimators.representation import structure_sentence
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
 
@@ -124,8 +125,9 @@ class FittedModel:
     def view_agreement(self) -> list[float]:
         """Agreement of the result with communities of each view alone."""
         labels, number = self.result.labels, self.clustering.n_clusters
+        _, known, given = np.intersect1d(self.views.rows, self.rows, return_indices=True)
         alone = self.views.alone
-        return [own.agreement_with(self.rows, labels, number) for own in alone]
+        return [own.agreement_with(known, labels[given], number) for own in alone]
 
 
 def fit_model(
@@ -147,8 +149,6 @@ def fit_model(
     pool = CandidatePool.of(sample, rows, len(source), seed, importance)
     clock = say("projected the samples", clock)
     views = judge_views(source, pool)
-    for sentence in views.sentences:
-        say(sentence)
     sample, importance = sample.with_views(views.used), relative(importance[views.used])
     if len(views.used) < len(views.table):
         # As if the other views were not there, by which samples were ordered.
@@ -169,10 +169,11 @@ def fit_model(
     pool.n_landmarks = n_landmarks(largest, len(source))
     fitted = pool.fit(POOL[budget], number, say)
     if not any(isinstance(own, EmbeddedCandidate) for own in fitted.candidates):
-        raise ValueError(f"{NO_CANDIDATE}{fitted.failed[0][1]}")
-    judged = judged_samples(pool, number)
+        raise ValueError(f"No candidate can be fitted. The first fails: {fitted.failed[0][1]}")
+    judged = JudgedSamples(pool.coordinates[PLAIN], pool.seed, number)
+    separations = [judged.separation(own, number).total for own in fitted.partitions]
     result = fit_consensus(
-        fitted.partitions, families_of(fitted.candidates), number, separations(judged, fitted)
+        fitted.partitions, families_of(fitted.candidates), number, np.array(separations)
     )
     clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
 
@@ -206,24 +207,16 @@ def fit_model(
     )
 
 
-def separations(judged: JudgedSamples | None, fitted: FittedCandidates) -> Array | None:
-    """Sum of cut and valley of each partition; None if it cannot be judged."""
-    if judged is None:
-        return None
-    count = 1 + int(fitted.partitions.max())
-    return np.array([judged.separation(labels, count).total for labels in fitted.partitions])
-
-
 def _evidence(
     pool: CandidatePool,
-    judged: JudgedSamples | None,
+    judged: JudgedSamples,
     scan: LevelScan | None,
     result: FittedConsensus,
     partitions: Array,
     number: int,
 ) -> Evidence:
     """Evidence for the clusters of a result: the larger of separation and support."""
-    if judged is None or not judged.enough_for(number):
+    if not judged.enough_for(number):
         return Evidence()
     separation = judged.separation(result.labels, number, N_SPLITS)
     if scan is None and separation.value < CLEAR_SEPARATION:

@@ -14,20 +14,17 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from operator import add
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview._utils.text import in_words, shorten
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.bases import NORMALIZED, PLAIN
-from anchorview.estimators.auto.consensus import agreement_with
+from anchorview.estimators.auto.candidates import CandidatePool
 from anchorview.estimators.auto.evidence import CLEAR_SEPARATION, MIN_SAMPLES, JudgedSamples
-from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
-from anchorview.estimators.auto.pool import CandidatePool
+from anchorview.estimators.auto.neighbors import NeighborGraph
+from anchorview.estimators.auto.samples import NORMALIZED, PLAIN
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
 
@@ -58,52 +55,49 @@ all but one of 60 pairs of real views with less agreement than the limits above 
 class ViewAlone:
     """Communities of samples in one view."""
 
-    rows: Array
-    """Positions of the samples that have the view, in the sample of the fit."""
+    has: Array
+    """Which samples have the view."""
     graphs: tuple[NeighborGraph, ...]
+    """Of those that have it, in two scalings; empty if they are too few."""
     partitions: dict[tuple[int, int], Array]
-    """By graph and number of clusters."""
+    """By graph and number of clusters; -1 where a sample lacks the view."""
     separation: float
     """The largest one of the partitions; NaN if samples are too few."""
-    points: Array | None
-    """Coordinates of the samples; None if they are too few."""
+    points: Array
+    """Coordinates of the samples; zero where a sample lacks the view."""
 
     @classmethod
     def of(cls, pool: CandidatePool, view: int) -> "ViewAlone":
         """Communities of the samples of a pool that have a view."""
         available = pool.data.available
-        has = np.arange(len(pool)) if available is None else np.flatnonzero(available[:, view])
-        views = {
+        has = np.ones(len(pool), bool) if available is None else available[:, view]
+        alone = {
             scaling: MultiViewData([pool.coordinates[scaling].views[view][has]])
             for scaling in (PLAIN, NORMALIZED)
-            if scaling in pool.coordinates and len(has) >= MIN_COMMON
+            if scaling in pool.coordinates and has.sum() >= MIN_COMMON
         }
-        graphs = tuple(NeighborGraph(data) for data in views.values())
-        known = PLAIN in views and len(has) >= MIN_SAMPLES
-        judged = JudgedSamples(views[PLAIN], pool.seed) if known else None
-        partitions, separations = {}, [0.0]
+        graphs, partitions = tuple(NeighborGraph(data) for data in alone.values()), {}
         for g, graph in enumerate(graphs):
             for power in LOG_RESOLUTIONS:
                 graph.communities(2.0**power)
             for number in NUMBERS:
                 labels = graph.merged_communities(number)
                 if labels is not None:
-                    partitions[g, number] = labels
-                    if judged is not None:
-                        separations.append(judged.separation(labels, number).value)
-        separation = max(separations) if judged is not None else np.nan
-        points = None if judged is None else judged.points
-        return cls(pool.rows[has], graphs, partitions, separation, points)
+                    partitions[g, number] = _for_all(has, labels, -1)
+        if has.sum() < MIN_SAMPLES:
+            return cls(has, graphs, partitions, np.nan, np.zeros((len(has), 1)))
+        judged = JudgedSamples(alone[PLAIN], pool.seed)
+        found = [judged.separation(own[has], k).value for (_, k), own in partitions.items()]
+        points = _for_all(has, judged.points, 0)
+        return cls(has, graphs, partitions, max(found, default=0.0), points)
 
     def agreement(self, other: "ViewAlone") -> float:
         """Largest agreement of partitions of two views; NaN if samples are too few."""
-        _, own, others = np.intersect1d(
-            self.rows, other.rows, assume_unique=True, return_indices=True
-        )
-        if len(own) < MIN_SAMPLES:
+        both = self.has & other.has
+        if both.sum() < MIN_SAMPLES:
             return np.nan
         scores = [
-            float(agreement_with(labels[own], other.partitions[key][None, others], key[1])[0])
+            adjusted_rand_score(labels[both], other.partitions[key][both])
             for key, labels in self.partitions.items()
             if key in other.partitions
         ]
@@ -111,28 +105,29 @@ class ViewAlone:
 
     def correlates_with(self, other: "ViewAlone") -> bool:
         """Whether coordinates are correlated with those of another view, if enough are known."""
-        _, own, others = np.intersect1d(
-            self.rows, other.rows, assume_unique=True, return_indices=True
-        )
-        if self.points is None or other.points is None or len(own) < MIN_SAMPLES:
-            return False
-        X, Y = self.points[own], other.points[others]
-        X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+        both = self.has & other.has
+        X, Y = (own.points[both] - own.points[both].mean(axis=0) for own in (self, other))
         rng = np.random.default_rng(0)
-        orders = [np.arange(len(own)), *(rng.permutation(len(own)) for _ in range(N_ORDERS))]
+        orders = [np.arange(len(X)), *(rng.permutation(len(X)) for _ in range(N_ORDERS))]
         given, *by_chance = (float(np.square(X.T @ Y[order]).sum()) for order in orders)
         return given > float(np.mean(by_chance) + RELATED * np.std(by_chance))
 
     def agreement_with(self, rows: Array, labels: Array, n_clusters: int) -> float:
-        """Largest agreement of as many communities with clusters of some samples."""
-        _, own, given = np.intersect1d(self.rows, rows, assume_unique=True, return_indices=True)
-        communities = [graph.merged_communities(n_clusters) for graph in self.graphs]
+        """Largest agreement of as many communities with clusters of some of the samples."""
+        has = self.has[rows]
         scores = [
-            adjusted_rand_score(known[own], labels[given])
-            for known in communities
-            if known is not None
+            adjusted_rand_score(_for_all(self.has, communities, -1)[rows][has], labels[has])
+            for graph in self.graphs
+            if (communities := graph.merged_communities(n_clusters)) is not None
         ]
         return max(scores, default=np.nan)
+
+
+def _for_all(has: Array, values: Array, other: float) -> Array:
+    """Values of the samples that have a view, and another value for those that lack it."""
+    filled = np.full((len(has), *values.shape[1:]), other, values.dtype)
+    filled[has] = values
+    return filled
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,18 +135,13 @@ class JudgedViews:
     """The views of a fit, judged by themselves."""
 
     alone: list[ViewAlone]
+    rows: Array
+    """Positions of the samples by which they are judged, in the sample of the fit."""
     table: pd.DataFrame
     """By view: `separation`; `agreement_with_others`, the largest with another view that is used;
     `used`; and `why` not, or why although it should not."""
     apart: tuple[str, ...]
     """Names of views with clear clusters that have nothing to do with each other."""
-
-    @property
-    def sentences(self) -> list[str]:
-        """What is said of views that are set aside, or apart."""
-        why = self.table["why"]
-        reasons = [f"view {shorten(str(name))!r} {text}" for name, text in why.items() if text]
-        return [*apart_sentences(self.apart), *reasons]
 
     @property
     def used(self) -> list[int]:
@@ -194,7 +184,7 @@ def judge_views(source: RowSource, pool: CandidatePool) -> JudgedViews:
         },
         index=pd.Index(names, name="view"),
     )
-    return JudgedViews(alone, table, tuple(names[p] for p in strangers))
+    return JudgedViews(alone, some.rows, table, tuple(names[p] for p in strangers))
 
 
 def _views_that_hurt(separation: Array, agreement: Array, unrelated: Array) -> list[int]:
@@ -237,17 +227,6 @@ def _reason(separation: float, n_only: int) -> str:
         return f"was set aside: {what}"
     samples = "1 sample has" if n_only == 1 else f"{n_only} samples have"
     return f"disagrees, but is used because {samples} no other: {what}"
-
-
-def apart_sentences(names: Sequence[Any]) -> list[str]:
-    """Sentence on views with clear clusters that have nothing to do with each other; often none."""
-    if not names:
-        return []
-    return [
-        f"the views {in_words(names)} each have clear clusters, which agree by chance only: their "
-        "rows may be in different orders (give sample ids, by which they are matched), or the "
-        "views are about different things"
-    ]
 
 
 def _n_lacking(views: Sequence[int], part: MultiViewData) -> int:

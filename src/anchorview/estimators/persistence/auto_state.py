@@ -10,7 +10,6 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment
 from anchorview.core.embed import Embedder
-from anchorview.estimators.auto.bases import Families
 from anchorview.estimators.auto.candidates import (
     Candidate,
     Communities,
@@ -22,7 +21,8 @@ from anchorview.estimators.auto.candidates import (
 )
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.labeling import Clustering, RowSums
-from anchorview.estimators.auto.landmarks import LandmarkLabels
+from anchorview.estimators.auto.neighbors import LandmarkLabels
+from anchorview.estimators.auto.samples import Families
 from anchorview.estimators.persistence.codec import (
     FloatSeries,
     require,
@@ -52,6 +52,7 @@ class StoredSetting:
     """A setting, with zeros for what its kind does not have."""
 
     kind: Literal["directions", "graph", "diffused graph", "communities"]
+    """There are no diffused graphs any more."""
     scaling: str
     anchors: int = 0
     components: int = 0
@@ -70,7 +71,7 @@ class StoredSetting:
             return Directions(self.scaling, self.anchors, self.components, self.beta)
         if self.kind == "communities":
             return Communities(self.scaling, self.n_neighbors)
-        return Graph(self.scaling, self.n_neighbors, diffused=self.kind != "graph")
+        return Graph(self.scaling, self.n_neighbors)
 
 
 @dataclass
