@@ -98,7 +98,7 @@ def test_figures_are_drawn_in_a_browser_without_errors_or_network(
     path = written[0] / "report.html"
     page = open_page(path, width=width, scheme=scheme)
     # Accuracy with and without oracle, time, two parameters, convergence.
-    assert page.js("[...document.images].filter(image => image.naturalWidth > 100).length") == 6
+    assert page.js("[...document.images].filter(image => image.naturalWidth > 100).length") == 4
     assert page.js("document.documentElement.scrollWidth") <= width
     page.assert_clean()
     assert path.stat().st_size < 6e6

@@ -1,9 +1,9 @@
-"""Figures of the results of suites, with one panel per data set.
+"""Figures of the results of suites, with one panel per data set; no setting is chosen by labels.
 
 Equal results give identical SVG and PNG files.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from anchorview._utils.atomic_files import atomic_write_binary
 from anchorview._utils.errors import optional_import
 from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
-from anchorview.experiments.plan import LABEL_MODES, MODES
+from anchorview.experiments.plan import LABEL_MODES
 from anchorview.plotting.axes import FILE_STYLE
 from anchorview.plotting.colors import series_color
 from anchorview.plotting.curve_displays import Line, LineChart, draw_lines, show_in_proportion
@@ -43,7 +43,7 @@ STYLE = {
 
 
 def draw_accuracy(results: SuiteResults, data: str, axes: Any) -> None:
-    """ACC of all columns; oracle columns are hatched."""
+    """ACC of all columns."""
     rows = results.on(data).done().set_index("column").reindex(list(results.modes))
     for y, (column, row) in enumerate(rows.iterrows()):
         if np.isnan(row["ACC"]):
@@ -56,40 +56,10 @@ def draw_accuracy(results: SuiteResults, data: str, axes: Any) -> None:
             error_kw={"elinewidth": 0.8, "capsize": 2},
             color=series_color(str(column)),
             edgecolor="white",
-            hatch="///" if row["mode"] in LABEL_MODES else None,
         )
     axes.set_yticks(range(len(rows)), rows.index)
     axes.set(xlabel="ACC in percent", xlim=(0, 100), ylim=(len(rows) - 0.4, -0.6))
     axes.grid(axis="y", visible=False)
-
-
-def draw_times(results: SuiteResults, data: str, axes: Any) -> None:
-    """ACC of the labels of all columns against the time of a fit."""
-    rows = results.on(data).done().sort_values("ACC_returned", kind="stable")
-    seconds, scores = rows["fit_seconds"], 100 * rows["ACC_returned"]
-    for x, y, name in zip(seconds, scores, rows["column"], strict=True):
-        axes.scatter(x, y, color=series_color(name), s=22, zorder=3)
-    axes.set_xscale("log")
-    # Leaves space for the names, which are to the right of the points or higher.
-    axes.set_xlim(seconds.min() / 2, seconds.max() * 8)
-    bottom, top = scores.min() - 4, scores.max() + 6
-    axes.set_ylim(bottom, top)
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-    axes.minorticks_off()
-    axes.set(xlabel="seconds of a fit", ylabel="ACC in percent")
-    # Points are sorted from bottom to top: names move up so that none overlap.
-    lowest = bottom
-    for name, x, y in zip(rows["column"], seconds, scores, strict=True):
-        lowest = max(lowest + (top - bottom) / 22, y)
-        axes.annotate(
-            name,
-            (x, y),
-            (x * 1.25, lowest),
-            fontsize=6.5,
-            va="center",
-            color=series_color(name),
-            arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "#999999"},
-        )
 
 
 def draw_scores(results: SuiteResults, data: str, axes: Any, x_label: str) -> None:
@@ -131,12 +101,10 @@ class Figure:
     height: float = 2.6
     """Height of a panel in inches, and how much each column of the results adds to it."""
     column_height: float = 0.0
-    modes: Sequence[str] = MODES
-    """Modes of the results that are shown."""
 
     def write(self, frame: pd.DataFrame, folder: Path) -> list[Path]:
         """Write evaluated results as SVG and PNG; return the paths, none if nothing is done."""
-        results = SuiteResults(frame[frame["mode"].isin(self.modes)], self.suite)
+        results = SuiteResults(frame[~frame["mode"].isin(LABEL_MODES)], self.suite)
         panels = [data for data in results.data if len(results.on(data).done())]
         if not panels:
             return []
@@ -164,35 +132,14 @@ class Figure:
 
 
 FIGURES = (
-    *(
-        Figure(
-            name,
-            "compare",
-            title,
-            f"ACC of the methods{how}; error bars are one standard deviation of the runs.",
-            draw_accuracy,
-            height=0.9,
-            column_height=0.19,
-            modes=modes,
-        )
-        for name, title, how, modes in (
-            ("accuracy", "Accuracy", ", nothing tuned with labels", ("default", "auto")),
-            (
-                "accuracy-oracle",
-                "Accuracy, oracle",
-                " with settings chosen with the labels",
-                LABEL_MODES,
-            ),
-        )
-    ),
     Figure(
-        "time-accuracy",
-        "runtime",
-        "Time and accuracy",
-        "ACC of the labels that a fit returns against its time, default and (auto), without other "
-        "jobs at the same time. Nothing is tuned with labels. Up and left is better.",
-        draw_times,
-        height=3.2,
+        "accuracy",
+        "compare",
+        "Accuracy",
+        "ACC of the methods, nothing tuned with labels; error bars: standard deviation of the runs.",
+        draw_accuracy,
+        height=0.9,
+        column_height=0.19,
     ),
     *(
         Figure(
