@@ -136,7 +136,7 @@ FIGURES = (
         "accuracy",
         "compare",
         "Accuracy",
-        "ACC of the methods, nothing tuned with labels; error bars: standard deviation of the runs.",
+        "ACC of the methods, nothing tuned with labels; error bars are standard deviations.",
         draw_accuracy,
         height=0.9,
         column_height=0.19,

@@ -115,11 +115,10 @@ def canonical_json(content: Any) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-APPLICATION_ID = 0x416E5669
-"""Identifies the file as a result store in the header of SQLite files."""
-
-VERSION = 2
-"""Version of the schema."""
+TABLE = """
+CREATE TABLE IF NOT EXISTS results
+(key TEXT PRIMARY KEY, job TEXT NOT NULL, result TEXT NOT NULL, environment TEXT NOT NULL)
+"""
 
 
 class Store:
@@ -135,7 +134,7 @@ class Store:
             # Without implicit transactions of the module sqlite3.
             self._database = sqlite3.connect(path, isolation_level=None)
             try:
-                self._create_or_check()
+                self._database.execute(TABLE)
             except BaseException:
                 self._database.close()
                 raise
@@ -185,22 +184,6 @@ class Store:
                     "Restore the file from a copy, or delete the row; its job is then run again."
                 ) from None
         return contents
-
-    def _create_or_check(self) -> None:
-        execute = self._database.execute
-        # Locks the file, since another process may be creating it at the same time.
-        execute("BEGIN IMMEDIATE")
-        if execute("SELECT 1 FROM sqlite_master").fetchone() is None:
-            execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            execute(f"PRAGMA user_version = {VERSION}")
-            execute(
-                "CREATE TABLE results (key TEXT PRIMARY KEY, job TEXT NOT NULL, "
-                "result TEXT NOT NULL, environment TEXT NOT NULL)"
-            )
-        execute("COMMIT")
-        expected = {"application_id": APPLICATION_ID, "user_version": VERSION, "quick_check": "ok"}
-        if any(execute(f"PRAGMA {each}").fetchone()[0] != expected[each] for each in expected):
-            raise sqlite3.DatabaseError("it is damaged, or of another program or version")
 
     @contextmanager
     def _errors_explained(self) -> Iterator[None]:
