@@ -70,7 +70,7 @@ def _free_in_control_groups() -> Iterator[float]:
         else:
             continue
         # Limits of all groups above hold as well. In a container, the path may be that on the
-        # host, of which only the last group is mounted, at the base.
+        # host, and only the last group is mounted, at the base.
         folder = base / path.lstrip("/")
         for group in (folder, *folder.parents):
             if (left := _left_in_group(group, version)) is not None:

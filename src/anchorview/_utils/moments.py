@@ -105,7 +105,7 @@ def _in_single_precision(rows: Array) -> Moments:
 
 
 def group_matrix(groups: Array, n_groups: int, weights: Array | None = None) -> sparse.csr_array:
-    """Matrix whose product with rows adds them up by group."""
+    """Indicator matrix of groups: its product with rows adds them up by group."""
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(n_groups + 1))
     values = np.ones(len(groups)) if weights is None else weights[order]

@@ -52,7 +52,7 @@ def is_folder(path: Path) -> bool:
 
 
 def open_store_file(path: Path) -> Any:
-    """File in a store, of which exactly the bytes that are asked for are read."""
+    """File in a store; exactly the bytes that are asked for are read."""
     place: Any = path
     # Files in memory are shared, with their position, by all who open them.
     if place.protocol == "memory":

@@ -15,7 +15,7 @@ FeatureNames = npt.NDArray[np.object_]
 """Names of features, strings."""
 
 ExtendedArray = Annotated[Array, "may be infinite"]
-"""A dense array whose entries may be infinite; model files refuse infinity in other arrays."""
+"""A dense array with entries that may be infinite; model files refuse infinity in other arrays."""
 
 Matrix = Any
 """Anything with ``shape``, ``dtype``, ``@`` and ``.T``: array, sparse matrix, linear operator."""

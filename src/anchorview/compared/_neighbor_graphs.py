@@ -12,7 +12,7 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.core.neighbors import graph_of_neighbors, nearest_others, normalized_affinity
 
 CENTER_ROWS = 1000
-"""Approximate number of rows whose medians are the origin of the distances."""
+"""Approximate number of rows for the medians that are the origin of the distances."""
 
 EQUAL = 1e-12
 """Distances that differ by less than this share of the largest differ only by rounding."""

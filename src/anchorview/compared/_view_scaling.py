@@ -12,7 +12,7 @@ from anchorview.views.container import MultiViewData, dense_rows
 
 
 def standardized_views(data: MultiViewData) -> tuple[Matrix, ...]:
-    """Views whose columns have mean 0 and standard deviation 1 (divisor n - 1).
+    """Views with columns of mean 0 and standard deviation 1 (divisor n - 1).
 
     Constant columns become zero.
     """
@@ -42,7 +42,7 @@ def dense_views(data: MultiViewData, scaling: str) -> list[Array]:
 
 
 def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
-    """Dense views whose rows have mean 0 and standard deviation 1 (divisor d - 1).
+    """Dense views with rows of mean 0 and standard deviation 1 (divisor d - 1).
 
     A constant row becomes zero. Row standardization would leave at most a sign of a view with one
     or two features, so the columns of such a view are standardized instead.
@@ -72,7 +72,7 @@ def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
 
 
 def min_max_scaled_views(data: MultiViewData) -> tuple[Matrix, ...]:
-    """Views whose columns range from 0 to 1; constant columns become zero.
+    """Views with columns that range from 0 to 1; constant columns become zero.
 
     The columns of a sparse view are scaled but not shifted, so that it stays sparse; distances
     between samples are the same.

@@ -222,7 +222,7 @@ class ViewCorrection:
 
 
 class CorrectedRows:
-    """A dense view whose rows are corrected when they are taken, in their precision."""
+    """A dense view with rows that are corrected when they are taken, in their precision."""
 
     def __init__(self, view: Array, codes: Array, z: Array, by: ViewCorrection) -> None:
         self.view, self.codes, self.shape = view, codes, view.shape

@@ -60,7 +60,7 @@ class Plan:
 def plan_in_passes(
     schema: RowSource, routes: Sequence[Route], n_components: Sequence[int]
 ) -> tuple[Plan, float]:
-    """Plan of a fit whose rows are read in parts, and the bytes of the products of a part.
+    """Plan of a fit on rows in parts, and the bytes of the products of a part.
 
     The source adds how much memory that takes.
     """
@@ -211,7 +211,7 @@ def fit_memory(shape: FitShape, route: Route) -> float:
 
 
 def _product_memory(shape: FitShape, route: Route) -> float:
-    """Bytes of the products of a part whose rows a fit adds up."""
+    """Bytes of the products of a part in a fit that adds up parts."""
     if route == "compressed":
         return 8.0 * sum(shape.widths) ** 2
     directions = sum(shape.widths[p] * count for p, count in shape.directions.items())

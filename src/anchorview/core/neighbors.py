@@ -41,7 +41,7 @@ _scores, _products = ThreadBuffer(), ThreadBuffer()
 
 
 def score_weights(centers: Array, dtype: "np.dtype[Any]") -> Array:
-    """Matrix whose product with rows and a column of ones has their scores for all centers."""
+    """Matrix to multiply rows and a column of ones with, for their scores for all centers."""
     halves = np.einsum("ij,ij->i", centers, centers) / 2
     return np.ascontiguousarray(np.column_stack([centers, -halves]).T, dtype=dtype)
 

@@ -201,7 +201,7 @@ _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
 
 
 def _tables(path: Path, options: ReadOptions) -> _Data:
-    """Prepare tables, whose samples are matched by their ids."""
+    """Prepare tables; samples are matched by their ids."""
     tables, label_table = tables_of(path, options)
     outlines = {}
     for name, table in tables.items():
@@ -233,7 +233,7 @@ def _numeric_blocks(table: Table, name: str, version: FileVersion | None) -> Ite
 
 
 def _arrays(path: Path, options: ReadOptions) -> _Data:
-    """Open or read arrays whose samples are in the same order."""
+    """Open or read arrays with samples in the same order."""
     file = (open_views if stays_on_disk(path) else read_views)(path, views=options.views)
     views = []
     for p, (name, view) in enumerate(file.views.items()):

@@ -296,9 +296,9 @@ class Format:
     read: Callable[[Path, ReadOptions], ViewFile] | None = None
     """Reads all views of a path; None if they are opened, and then all rows read."""
     open: Callable[[Path, ReadOptions], ViewFile] | None = None
-    """Opens the views, whose rows are then read by slices; None if the format cannot do that."""
+    """Opens the views, to read rows by slices; None if the format cannot do that."""
     kind: Literal["file", "store", "folder"] = "file"
-    """A file, a folder with a suffix of its own, or a folder with one file per view."""
+    """A file, a folder with a suffix, or a folder with one file per view."""
     by_id: bool = False
     """Whether views are tables with different samples, which are matched by their ids."""
     requires: Callable[[Path], bool] = lambda path: True
@@ -306,7 +306,7 @@ class Format:
     in_stores: bool = False
     """Whether it can be read from an object store or a web server."""
     selects: bool = False
-    """Whether it has several matrices per view, of which ``ReadOptions.views`` selects one."""
+    """Whether it has several matrices per view; ``ReadOptions.views`` selects one of them."""
 
     def matches(self, path: Path) -> bool:
         """Whether a path has this format."""

@@ -29,7 +29,7 @@ from anchorview.views.row_source import RowSource, ids_in_memory
 from anchorview.views.sample_design import SampleDesign, sample_design
 
 MAX_SAMPLES = 2000
-"""Maximum number of samples whose neighbors are found."""
+"""Maximum number of samples for which neighbors are found."""
 
 MAX_ENTRIES = 2**25
 """Maximum number of entries of the samples, as dense rows."""
@@ -162,7 +162,7 @@ class BatchFit:
         n, n_features = source.shape
         count = min(n, MAX_SAMPLES, max(MAX_SAMPLES // 10, MAX_ENTRIES // n_features))
         self._positions = np.sort(sample_without_replacement(n, count, random_state=0))
-        """Positions of the samples whose neighbors are found."""
+        """Positions of the samples for which neighbors are found."""
         self._codes = self.design.codes[self._positions]
         self._fitted = fit_correction(source, self.design, scales=scales, sampled=self._positions)
         self.correction, self.moments = self._fitted.correction, self._fitted.moments

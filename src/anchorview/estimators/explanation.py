@@ -143,7 +143,7 @@ class EmbeddingExplanation(Explanation):
         return relabeled(self.relabeling, self.fitted_labels(self.prepare(part)))
 
     def fitted_labels(self, data: MultiViewData) -> Array:
-        """Clusters of samples, whose views are prepared, before clusters were merged."""
+        """Clusters of samples with prepared views, before clusters were merged."""
         assert self.embedder is not None
         return self.assignment(self.embedder(data))
 
@@ -195,7 +195,7 @@ class EmbeddingExplanation(Explanation):
 
 
 class ViewMaps(Protocol):
-    """Linear maps of the scaled views, whose sum is what clusters are told by."""
+    """Linear maps of the scaled views; clusters are told by their sum."""
 
     @property
     def scalings(self) -> tuple[ViewScaling, ...]:
@@ -301,7 +301,7 @@ def relabeled(relabeling: Relabeling | None, labels: Array) -> Array:
 
 
 def with_memberships(rows: slice, labels: Array, squares: Array, scale: float) -> ClusterDistances:
-    """Samples whose confidence is the membership in their cluster."""
+    """Samples with the membership in their cluster as confidence."""
     members = soft_memberships(squares, scale)
     second = second_best(squares, labels)
     confidence, second_confidence = np.take_along_axis(
@@ -338,5 +338,5 @@ def second_best(squares: Array, labels: Array) -> Array:
 
 
 def row_blocks(n: int, width: int) -> Iterator[slice]:
-    """Slices of rows whose distances to as many centers are held at a time."""
+    """Slices of rows, each with as many distances to centers as are held at a time."""
     return gen_batches(n, max(1, LARGEST_BLOCK // width))

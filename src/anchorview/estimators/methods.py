@@ -46,7 +46,7 @@ class Method:
     searches, as far as known; reduced to six combinations at most, except for DALMC and OMSC.
     None for a method that selects its parameters itself."""
     n_clusters_by_default: tuple[str, ...] = ()
-    """Parameters whose default None means the number of clusters."""
+    """Parameters with a default of None that means the number of clusters."""
     accepts_missing_views: bool = False
     requires: str = ""
     """Optional package without which it is not among the default methods of experiments."""
@@ -74,7 +74,7 @@ def _baseline(
     grid: Mapping[str, GridValues],
     n_clusters_by_default: tuple[str, ...] = (),
 ) -> Method:
-    """Entry of a baseline whose class and module have the name that it has in tables."""
+    """Entry of a baseline; its class and module are named as in tables."""
     cls = name.replace("-", "")
     path = f"compared.{cls.lower()}.{cls}"
     return Method(name.lower(), path, name, color, grid, n_clusters_by_default)
@@ -150,7 +150,7 @@ not have before DALMC."""
 METHODS = tuple(
     method.name for method in sorted(REGISTRY, key=lambda method: (method.is_compared, method.name))
 )
-"""Names of all methods: the package's own, then the compared ones."""
+"""Names of all methods: those of the package, then the compared ones."""
 
 
 def find_method(name: str) -> Method:

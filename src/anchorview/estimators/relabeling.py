@@ -52,7 +52,7 @@ class Relabeling:
 
 
 def relabeling_from(mapping: Mapping[Any, Any], names: tuple[str, ...]) -> Relabeling:
-    """Relabeling of clusters, some of which have names, by a mapping from numbers or names.
+    """Relabeling of clusters, with or without names, by a mapping from numbers or names.
 
     Clusters with equal names become one, and those that are mapped to the number of another cluster
     are merged with it. The new clusters are in the order of their first clusters.
@@ -155,7 +155,7 @@ def new_names(mapping: Any, model: Any) -> Mapping[Any, Any]:
 
 
 class RelabelMixin:
-    """Attributes of estimators whose clusters can be merged and named."""
+    """Attributes of estimators with clusters that can be merged and named."""
 
     n_clusters_: int
     labels_: Any

@@ -10,7 +10,7 @@ import pandas as pd
 from anchorview._utils.text import capitalized, in_words, shorten
 
 LISTED_SIZES = 10
-"""Number of clusters whose sizes are listed."""
+"""Number of clusters that are listed with their sizes."""
 
 NO_EVIDENCE = "no evidence of clusters"
 """What is said of clusters that do not differ from those of data without clusters."""

@@ -1,4 +1,4 @@
-"""Experiments: many fits, each a job in its own process, and their evaluation.
+"""Experiments: many fits, each a job in a separate process, and their evaluation.
 
 A plan and data sets make the jobs of suites (:mod:`~anchorview.experiments.plan`), which
 :mod:`~anchorview.experiments.runner` runs. Their

@@ -277,7 +277,7 @@ def _sections(
 
 
 def _table_parts(all_tables: Sequence[ResultTable], *prefixes: str) -> list[Part]:
-    """Tables whose names have one of the prefixes; consecutive equal captions are shown once."""
+    """Tables by the prefixes of their names; consecutive equal captions are shown once."""
     wanted = [table for table in all_tables if table.name.startswith(prefixes)]
     parts: list[Part] = []
     for caption, group in groupby(wanted, key=lambda table: table.caption):

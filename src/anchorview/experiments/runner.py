@@ -1,4 +1,4 @@
-"""Jobs are run: each in its own process, with limits; finished jobs are never repeated.
+"""Jobs are run: each in a separate process, with limits; finished jobs are never repeated.
 
 A job fits a method and scores it (:func:`fit_and_score`).
 """
@@ -80,7 +80,7 @@ def run_jobs(
     listen: Listener = lambda *_: None,
     measure: Measure | None = None,
 ) -> None:
-    """Run the jobs that have no result in a store, each in its own process.
+    """Run the jobs that have no result in a store, each in a separate process.
 
     Jobs that exceed a limit, fail or crash have a result too (see :class:`Result`), and the others
     continue. Each result is stored immediately; after an interruption, another call continues where

@@ -149,7 +149,7 @@ def merge_views(a: Sequence[ViewMoments], b: Sequence[ViewMoments]) -> list[View
 
 
 def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[ViewMoments]:
-    """Moments of each view of a part, whose samples have labels from 0 to `n_clusters` - 1."""
+    """Moments of each view of a part; labels are from 0 to `n_clusters` - 1."""
     moments: list[ViewMoments] = []
     for p, view in enumerate(part.views):
         numbers = _view_moments(n_clusters, part, p, labels)

@@ -57,7 +57,7 @@ def cluster_summary(
           attribute `borders_`: "strong", "moderate", "weak" or "none".
         - `medoids`: ids or positions of the samples nearest to the center.
         - `features`: the features with the largest effects (:func:`cluster_markers`), as
-          ``"view: feature"``. Levels of categories, of which there is one per column, also have
+          ``"view: feature"``. Levels of categories, at most one per column, also have
           their shares: ``"customers: plan=premium 84 % (21 % elsewhere)"``.
         - ``view:<name>`` for each view: its share of the evidence for the cluster, which is its
           contribution (:func:`view_contributions`), if positive, divided by the sum of the positive

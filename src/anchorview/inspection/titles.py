@@ -169,7 +169,7 @@ def _fitting(pieces: Sequence[str]) -> int:
 
 
 def _joined(pieces: Sequence[str]) -> str:
-    """Title of some pieces, of which a level that stands for itself comes first."""
+    """Title of some pieces; a level that stands for itself comes first."""
     alone = [piece for piece in pieces if piece.endswith(":")]
     rest = [piece.removesuffix(":") for piece in pieces if piece not in alone[:1]]
     return " ".join([*alone[:1], ", ".join(rest)]).removesuffix(": ").strip()

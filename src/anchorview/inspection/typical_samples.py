@@ -131,7 +131,7 @@ def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> p
 def doubtful(
     model_or_labels: Any, X: "ViewsLike | None" = None, n_samples: int = 20
 ) -> pd.DataFrame:
-    """Return the samples whose cluster is least certain.
+    """Return the samples with the least certain clusters.
 
     For :class:`~anchorview.AutoDALMC`, the confidence is `confidence_`; else it is the membership
     in the cluster (:func:`memberships`).

@@ -27,7 +27,7 @@ from anchorview.views.container import MultiViewData, dense_rows
 
 @dataclass(frozen=True, eq=False)
 class MeansExplanation(Explanation):
-    """Known labels, and the means of the clusters in every view, whose features are standardized.
+    """Known labels, and the means of the clusters in every view, with standardized features.
 
     The squared distance of a sample to a cluster is the mean over its views of the squared distance
     in the view, divided by the number of features.

@@ -248,7 +248,7 @@ def _leading_markers(fit: CheckedFit) -> pd.DataFrame | None:
         return None
     explanation = explanation_of_model(fit.model)
     data = fit.data if explanation is None else explanation.prepare(fit.data)
-    # Tables as they were given: in their own units, and with all levels.
+    # Tables as they were given: in the given units, and with all levels.
     tables = fit.data.table_views
     chosen = [fit.data if p in tables else data for p in range(len(data.views))]
     views = tuple(each.views[p] for p, each in enumerate(chosen))

@@ -23,13 +23,13 @@ NEARLY_ONE = 0.1
 """Clusters with a smaller separation from the nearest are reported as nearly one with it."""
 
 MAX_LISTED_SPLITS = 20
-"""Maximum number of clusters of a level whose splits are listed."""
+"""Maximum number of clusters of a level that are listed with their splits."""
 
 MAX_CHILDREN = 8
 """Maximum number of parts of a cluster that are listed."""
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
-"""Packages whose versions may affect results."""
+"""Packages with versions that may affect results."""
 
 
 def number_section(fit: CheckedFit, findings: Findings) -> Section:

@@ -77,10 +77,10 @@ class Folded:
 
 @dataclass(frozen=True, eq=False)
 class Interactive:
-    """A part with a template and scripts of its own; at most one of a kind is on a page."""
+    """A part with a template and scripts; at most one of a kind is on a page."""
 
     template: str
-    """Name of the template, whose macro `render` takes the values."""
+    """Name of the template; its macro `render` takes the values."""
     scripts: Sequence[str]
     values: Mapping[str, Any]
 

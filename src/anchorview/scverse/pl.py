@@ -111,7 +111,7 @@ def number_of_clusters(data: AnnotatedData, key: str, **plot_kw: Any) -> Cluster
     Parameters
     ----------
     data : MuData or AnnData
-        With results of :func:`tl.auto` under `key`, of which it chose the number.
+        With results of :func:`tl.auto` under `key`, and a number of clusters that it chose.
     key : str
         Name of the results, such as "auto_dalmc".
     **plot_kw : dict

@@ -142,7 +142,7 @@ class DiskSource(PartSource):
         return max(1, sum(_row_bytes(view, self.dtype.itemsize) for view in views))
 
     def with_room(self, products: float, n_columns: int) -> Self:
-        """Source whose parts leave room for their products, and for a result in memory."""
+        """Source with parts that leave room for their products, and for a result in memory."""
         source = copy(self)
         source._products = products
         source._result = self._result_bytes((len(self), n_columns), self.dtype) if n_columns else 0

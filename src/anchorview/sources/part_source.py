@@ -26,7 +26,7 @@ from anchorview.views.row_source import (
 
 
 class PartSource(RowSource):
-    """Views on disk or in Dask, whose samples are processed in parts."""
+    """Views on disk or in Dask; samples are processed in parts."""
 
     in_parts = True
     budget: float

@@ -199,7 +199,7 @@ def aligned_matrix(
 
 
 def _named(matrix: View, features: "pd.Index[Any]") -> Any:
-    """Matrix whose columns have names, if it is on disk; others have no place for them."""
+    """Matrix with names of columns, if it is on disk; arrays have no place for them."""
     if isinstance(matrix, StoredView):
         return replace(matrix, feature_names=np.asarray(features, dtype=object))
     return matrix

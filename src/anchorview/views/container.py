@@ -394,7 +394,7 @@ def _checked(
             available[:, p] = False
             matrices.append(sparse.csr_array((n, 1), dtype=np.float32))
             continue
-        # A memory map is processed as a plain array, whose slices are cheaper.
+        # A memory map is processed as a plain array: its slices are cheaper.
         matrix = np.asarray(view) if isinstance(view, np.memmap) else view
         matrix = read_whole(matrix) if isinstance(matrix, StoredView) else matrix
         ids, features, has = views.sample_ids, views.feature_names[p], available[:, p]

@@ -203,7 +203,7 @@ class FittedViews:
         return here.get_indexer(in_fit)
 
     def unnamed(self, schema: RowSource) -> list[str]:
-        """Descriptions of the views whose feature names were known in `fit`, but are not here."""
+        """Descriptions of the views with feature names in `fit`, but not here."""
         return [
             describe_view(p, self.names[p])
             for p, position in enumerate(self.positions_in(schema))

@@ -404,7 +404,7 @@ def selection_like_fit(X: Any, fitted: ViewSelection | None) -> ViewSelection | 
 
 
 def _beside_anndata(X: Any) -> dict[str, Any]:
-    """Views of a dict or list by name, if some are AnnData objects, whose matrices are selected."""
+    """Views of a dict or list by name, if some are AnnData objects; their matrices are selected."""
     views = X if isinstance(X, Mapping) else {}
     if isinstance(X, list | tuple):
         views = dict(zip(_numbered_views(X).names, X, strict=True))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anchorview.views.input_grammar import NamedViews
 
 SINGLE_PRECISION = {"float16", "float32", "int8", "uint8", "int16", "uint16", "bool"}
-"""Types whose values float32 holds exactly; blocks of them are multiplied in float32."""
+"""Types with values that float32 holds exactly; their blocks are multiplied in float32."""
 
 CACHED_BLOCK = 4 * 2**20
 """Bytes of a row block that stays in the processor's cache while it is scaled."""
@@ -113,7 +113,7 @@ class RowSource(ABC):
         return self
 
     def with_room(self, products: float, n_columns: int) -> Self:
-        """Source whose passes leave room for products of parts and for a result with columns.
+        """Source with passes that leave room for products of parts and for a result with columns.
 
         `products` are the bytes of those of one part. Raises if both need more memory than is left.
         """

@@ -32,7 +32,7 @@ def _open(path: Path) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class StoredMatrix(StoredView):
-    """A 2-D dataset, or a group with the datasets of a CSR matrix, whose rows are samples."""
+    """A 2-D dataset, or a group with the datasets of a CSR matrix; rows are samples."""
 
     key: str
     in_columns: bool = False

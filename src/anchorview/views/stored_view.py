@@ -1,4 +1,4 @@
-"""Views in files: what a file holds, and views that stay on disk, whose rows are read by slices."""
+"""Views in files: what a file holds, and views that stay on disk and are read by slices."""
 
 import platform
 from abc import ABC, abstractmethod

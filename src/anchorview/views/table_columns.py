@@ -93,7 +93,7 @@ class TableView:
         """What each column is: number, boolean, category, text or date."""
         self.shape = frame.shape
         self.is_numeric = set(self.kinds) <= NUMERIC
-        """Whether all columns are numbers, some of which may be missing."""
+        """Whether all columns are numbers; single numbers may be missing."""
 
     @property
     def nbytes(self) -> int:

@@ -32,7 +32,7 @@ from anchorview.views.stored_anndata import StoredCells, modality_names, view_of
 from anchorview.views.stored_view import StoredView, Target, View, ViewFile
 
 ZARR_METADATA = ("zarr.json", ".zgroup", ".zattrs")
-"""Files of which every Zarr store has one."""
+"""Files that mark a Zarr store; every store has one of them."""
 
 
 def _h5py() -> Any:

@@ -360,7 +360,7 @@ def _detected_encoding(words: list[bytes]) -> tuple[str, str]:
 def _date_format(
     texts: "pd.Series[Any]", examined: "pd.Series[Any]", given: str | None, day_first: bool
 ) -> str | None:
-    """Format of texts most of which are dates, by those that are examined; None without one."""
+    """Format of texts that are mostly dates, by those that are examined; None without one."""
     if given is not None:
         return given if 2 * _dates(texts, given).count() > texts.count() else None
     with_year = list(filter(YEAR.search, examined.iloc[:3]))

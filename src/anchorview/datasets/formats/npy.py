@@ -80,7 +80,7 @@ class NpyView(StoredView):
             np.empty(shape, self.stored) if buffer is None else buffer.array(shape, self.stored)
         )
         places = [j * n + start for j in range(width)] if self.fortran else [start * width]
-        # Not by a memory map, whose pages would count as memory of the process.
+        # Not by a memory map: its pages would count as memory of the process.
         with self.path.open("rb") as stream:
             for place, part in zip(places, values if self.fortran else [values], strict=True):
                 stream.seek(self.offset + place * self.stored.itemsize)
@@ -99,7 +99,7 @@ def read_npy_header(stream: IO[bytes]) -> Header:
 
 
 def write_npy_header(stream: IO[bytes], shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
-    """Write the header of an array whose rows follow."""
+    """Write the header of an array; its rows follow."""
     descr = np.lib.format.dtype_to_descr(dtype)
     header = {"descr": descr, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_2_0(stream, header)

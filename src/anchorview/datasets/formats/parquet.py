@@ -187,7 +187,7 @@ def _typed_frame(file: Any, columns: list[str]) -> pd.DataFrame:
 
 
 def _common_type(file: Any, view: TableView) -> "np.dtype[Any]":
-    """Type of the values of all features, of which there are some, and NaN if some may lack."""
+    """Common type of the values of all features (at least one), and of NaN if some may lack."""
     common = view.values().dtype
     features = dict(view.frame.dtypes)
     nullable = any(

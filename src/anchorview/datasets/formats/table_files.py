@@ -218,7 +218,7 @@ def files_by_name(
 def read_labels(
     table: Table | None, ids: "pd.Index[Any]", options: ReadOptions
 ) -> "pd.Series[Any] | None":
-    """Read the class labels of exactly these samples, whose ids are strings or row numbers."""
+    """Read the class labels of exactly these samples, by ids that are strings or row numbers."""
     name = options.labels
     if table is None:
         if name is not None:

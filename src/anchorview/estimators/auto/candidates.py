@@ -66,7 +66,7 @@ COMPARED_SIZE = (1, 2)
 """Size of settings that are compared with communities, to save time."""
 
 N_NEAREST = 10
-"""Number of neighbors of which eigenvectors are computed, and communities are found too."""
+"""Number of neighbors of the graphs with eigenvectors and communities."""
 
 N_KMEANS_RUNS = 2
 """Number of K-means runs per candidate. One run of each, or four, did not do better, but more for

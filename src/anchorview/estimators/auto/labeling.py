@@ -42,7 +42,7 @@ RESULTS = ("labels", "confidence", "second_labels", "embedding")
 
 
 def record_type(n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0) -> "np.dtype[Any]":
-    """Type of the record of a sample, whose embedding has the type `dtype`."""
+    """Type of the record of a sample with an embedding of the type `dtype`."""
     fields: list[Any] = [
         ("labels", np.int32),
         ("fitted_labels", np.int32),
@@ -83,7 +83,7 @@ class Labeler:
     families: Families
     clustering: Clustering
     best: int
-    """Position of the candidate whose embedding is returned."""
+    """Position of the candidate that gives the embedding."""
     clusters: Array | None = None
     """New clusters by those that were fitted, if these have been merged or renamed."""
     others: tuple[Clustering, ...] = ()
@@ -96,13 +96,13 @@ class Labeler:
 
     @property
     def best_candidate(self) -> EmbeddedCandidate:
-        """Candidate whose embedding is returned."""
+        """Candidate that gives the embedding."""
         best = self.clustering.candidates[self.best]
         assert isinstance(best, EmbeddedCandidate)
         return best
 
     def record_type(self, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
-        """Type of the record of a sample, whose embedding has the type `dtype`."""
+        """Type of the record of a sample with an embedding of the type `dtype`."""
         return record_type(self.n_anchors, dtype, len(self.others))
 
     def records(self, part: MultiViewData) -> Array:
@@ -285,7 +285,7 @@ class ConsensusExplanation(Explanation):
         return relabeled(self.relabeling, self.fitted_labels(self.prepare(part)))
 
     def fitted_labels(self, data: MultiViewData) -> Array:
-        """Clusters of samples, whose views are prepared, before clusters were merged."""
+        """Clusters of samples with prepared views, before clusters were merged."""
         return self.consensus.labels(self.labeler.partitions(data))
 
     def _pattern_squares(self, partitions: Array) -> Array:

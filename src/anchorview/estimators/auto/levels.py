@@ -213,7 +213,7 @@ def scores_of(table: pd.DataFrame) -> Array:
 
 
 def chosen_number(table: pd.DataFrame) -> int:
-    """Largest number of clusters whose score hardly differs from the best one."""
+    """Largest number of clusters with a score that hardly differs from the best one."""
     table = table.dropna(subset="agreement")
     if not len(table):
         raise ValueError(

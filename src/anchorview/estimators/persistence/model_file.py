@@ -190,7 +190,7 @@ def _stored_param(value: Any) -> Any:
 
 
 def _restored(tree: Tree, trusted: tuple[str, ...] | None = None) -> "DALMC | AutoDALMC":
-    """Model of a tree, all of which is checked."""
+    """Model of a tree, which is checked completely."""
     tree = entries(tree, {"estimator", "params", "state"}, "")
     name, params = tree["estimator"], tree["params"]
     require(isinstance(name, str) and name in METHODS_BY_CLASS, "its estimator is unknown")

@@ -1,6 +1,6 @@
 """Input of views in Dask: checked, aligned by index, with known lengths, as blocks of rows.
 
-Views on disk become dask arrays whose blocks are read by the workers.
+Views on disk become dask arrays with blocks that the workers read.
 """
 
 from bisect import bisect_left, bisect_right
@@ -98,7 +98,7 @@ def part_bounds(lengths: Sequence[int], row_bytes: float, useful: float) -> list
 
 
 def bounds_of(blocks: Sequence[Blocks], row_bytes: Sequence[int], width: int) -> list[int]:
-    """First rows of the parts of all views, whose blocks are those of the largest view."""
+    """First rows of the parts of all views, which are the blocks of the largest view."""
     largest = blocks[int(np.argmax(row_bytes))]
     return part_bounds(largest.lengths, sum(row_bytes), useful_bytes(width, SMALL_PART))
 
@@ -269,7 +269,7 @@ def _aligned_parts(descriptions: tuple[str, ...], *frames: pd.DataFrame) -> list
 def dask_views(
     views: ViewFile | Mapping[str, ViewOnDisk] | Sequence[ViewOnDisk], part_rows: int | None = None
 ) -> Any:
-    """Views on disk as dask arrays, or dataframes, whose blocks the workers read themselves.
+    """Views on disk as dask arrays, or dataframes, with blocks that the workers read.
 
     All workers must find the files under the same paths. ``dask.array.from_array`` of a memory map
     would send the data with the graph instead.

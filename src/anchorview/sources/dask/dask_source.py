@@ -108,7 +108,7 @@ class DaskSource(PartSource):
             self.sample_ids = self._rows(_sample_ids_of, None, id_dtype, "ids")
 
     def with_room(self, products: float, n_columns: int) -> Self:
-        """Source whose sums of products this process has room for."""
+        """Source with sums of products that this process has room for."""
         source = copy(self)
         # Without workers, parts are processed in this process.
         source._products = products * (2 * FAN_IN + 2 * n_cores())

@@ -62,7 +62,7 @@ class PartGraph:
         keys: Sequence[tuple[Any, ...]],
     ) -> HighLevelGraph:
         """Tasks ``function(*arguments, *blocks)``, one for each part, under keys of one name."""
-        # As a task of its own, the function is sent to each worker once and not with each task.
+        # As a separate task, the function is sent to each worker once and not with each task.
         name = new_name("function")
         graph: dict[Hashable, Any] = {**self.shared, name: DataNode(name, function)}
         parts = zip(keys, arguments, self._inputs, self._fused, strict=True)
@@ -132,7 +132,7 @@ def _ancestors(
 
 
 def has_workers() -> bool:
-    """Whether tasks run on a cluster, whose workers can keep results."""
+    """Whether tasks run on a cluster with workers that can keep results."""
     return isinstance(getattr(get_scheduler(), "__self__", None), Client)
 
 
