@@ -346,6 +346,9 @@ class DALMC(EmbeddingClusterer):
 
         Parameters
         ----------
+        %(fit_views)s
+        y : ignored
+            Not used, present for API consistency by convention.
         %(fit_parameters)s
         out : path-like, default=None
             Folder, created if necessary, to which ``embedding.npy`` and ``labels.npy`` are written

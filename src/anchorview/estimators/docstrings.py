@@ -48,13 +48,12 @@ sample_ids_ : pandas.Index or None
     first view, then those that each further view adds.
 view_names_in_ : tuple of str
     Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...""",
-    "fit_parameters": """\
+    "fit_views": """\
 X : list, tuple or dict of views, a single view, MuData or MultiViewData
     Each view is an (n, d_p) array, DataFrame or scipy.sparse matrix with rows in the same
     order; DataFrames are aligned by index. A sample may lack views, but not all: its row is
-    all NaN, or its id is missing in the DataFrame.
-y : ignored
-    Not used, present for API consistency by convention.
+    all NaN, or its id is missing in the DataFrame.""",
+    "fit_parameters": """\
 views : dict of str to str, list of str or Ellipsis, default=None
     For a single table: the columns of each view, by view name, as in ``{"price": ["p1", "p2"],
     "text": "title", "rest": ...}``. Ellipsis, or ``"..."``, is all columns that no view names.

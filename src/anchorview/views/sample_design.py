@@ -82,15 +82,15 @@ def sample_design(
     batches: tuple[str, ...] = ONE_BATCH
     codes: Array = np.zeros(n_samples, np.int32)
     if batch is not None:
-        values = _aligned(_obs(batch, X, "batch"), n_samples, ids, "batch")
+        values = _aligned(values_of_obs(batch, X, "batch"), n_samples, ids, "batch")
         batches, codes = _batch_codes(values, ids)
     if covariates is None:
         return SampleDesign(batches, codes, np.empty((n_samples, 0)))
-    values = _aligned(_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
+    values = _aligned(values_of_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
     return SampleDesign(batches, codes, *_covariate_matrix(values, ids))
 
 
-def _obs(values: Any, X: Any, what: str) -> Any:
+def values_of_obs(values: Any, X: Any, what: str) -> Any:
     """Columns of ``X.obs`` if values are names, else the values, computed if they are in Dask."""
     names = [values] if isinstance(values, str) else values if what == "covariates" else []
     if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):

@@ -33,6 +33,7 @@ from anchorview.core.solve import ViewImportance, importance_of_views
 from anchorview.estimators.auto.candidates import BUDGETS, Budget
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.auto.evidence import merged_words
+from anchorview.estimators.auto.known_labels import KnownLabels, known_labels
 from anchorview.estimators.auto.labeling import (
     RESULTS,
     Clustering,
@@ -56,7 +57,7 @@ from anchorview.estimators.representation import apart_sentences, view_sentences
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
-from anchorview.views.row_source import Records, RowSource
+from anchorview.views.row_source import Records, RowSource, ids_in_memory
 
 
 @fill_docstring
@@ -75,7 +76,8 @@ class AutoDALMC(EmbeddingClusterer):
     moved to the cluster whose mean pattern of labels over all partitions is nearest to that of the
     sample, until no sample moves. The result that explains most of the partitions is kept.
     Partitions whose clusters are further separated have larger weights, and at the end also those
-    that agree with the result. Known classes are never used.
+    that agree with the result. If classes of some samples are known, give them to `fit` as `y`:
+    clusters are then classes.
 
     Parameters
     ----------
@@ -212,6 +214,18 @@ class AutoDALMC(EmbeddingClusterer):
     score without resolutions. Treat the number as a proposal: look at `levels_`, and pass the
     number if you know it.
 
+    **Known classes.** Samples with a class in `y` keep it, and others get the most likely class.
+    Candidates and landmarks pass classes on from sample to sample; candidates count more if they
+    explain the known classes, from three samples per class on. The probabilities are multiplied
+    with those of logistic regression on the standardized views, which have as much weight with six
+    samples per class, and more with more. `confidence_` is the probability of the class, 1 where it
+    is known; `second_labels_` of such samples is the class that the model would give them, if it is
+    another one. Without `n_clusters` there are as many clusters as classes, and a larger number
+    adds clusters without a class. Integers below the number of clusters are numbers of clusters;
+    other classes are names, which `predict` and tables return, as after
+    ``relabel(..., output="names")``. `predict` gives what the model says, also of samples of `fit`
+    with another known class.
+
     **Views that hurt.** Each view alone is divided into communities. Two views are related if
     these agree (by more than 0.05), or if features are correlated more than with rows in random
     orders. A view that is related to none of the others is set aside if its communities are hardly
@@ -237,6 +251,16 @@ class AutoDALMC(EmbeddingClusterer):
     >>> clustering_accuracy(y, model.labels_)
     1.0
     >>> bool((model.predict(views) == model.labels_).all())
+    True
+
+    Two samples of each class are labeled:
+
+    >>> import numpy as np
+    >>> known = np.full(200, -1)
+    >>> for code in range(4):
+    ...     known[np.flatnonzero(y == code)[:2]] = code
+    >>> model = AutoDALMC(random_state=0).fit(views, known)
+    >>> bool((model.labels_ == y).all())
     True
     """
 
@@ -288,6 +312,14 @@ class AutoDALMC(EmbeddingClusterer):
 
         Parameters
         ----------
+        %(fit_views)s
+        y : array-like (n,), Series or str, default=None
+            Known classes of some samples, as texts or integers; -1, None or NaN for all others. A
+            Series is aligned by sample id, and may lack samples. With MuData or AnnData, also the
+            name of a column of ``obs``. See Notes.
+
+            .. versionchanged:: 0.2
+               Known classes are used; they were ignored before.
         %(fit_parameters)s
         out : path-like, default=None
             Folder, created if necessary, to which ``labels.npy``, ``confidence.npy``,
@@ -302,7 +334,9 @@ class AutoDALMC(EmbeddingClusterer):
         source = self._open(X, out, views, join, batch, covariates)
         source, batches = self._fit_batches(source)
         _, seed = self._seeds()
-        numbers = requested_numbers(self.n_clusters, len(source))
+        numbers: Sequence[int] = requested_numbers(self.n_clusters, len(source))
+        known = self._known_labels(y, X, source, numbers)
+        numbers = numbers if known is None else known.numbers(numbers)
         in_memory = source.keeps_results and out is None
         count, limit = self._n_sampled(len(source)), self.memory_limit
         require_fit_memory(source, count, numbers, limit, keeps_results=in_memory)
@@ -314,13 +348,17 @@ class AutoDALMC(EmbeddingClusterer):
             if len(sample) < len(source):
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
             importance = importance_of_views(self.view_importance, source.names)
-            fitted = fit_model(source, sample, numbers, self.budget, seed, importance, self._say)
+            fitted = fit_model(
+                source, sample, numbers, self.budget, seed, importance, self._say, known
+            )
             del sample
         self._set_fitted(fitted)
         for sentence in view_sentences(self):
             self._say(sentence)
         clock = perf_counter()
         self._label(source, out)
+        if known is not None:
+            self._keep(known)
         if source.in_parts:
             self._say(f"labeled {source!r}", clock)
         for sentence in apart_sentences(self):
@@ -617,6 +655,24 @@ class AutoDALMC(EmbeddingClusterer):
         self._fit_labels = results.get("fitted_labels")
         self.labels_, self.confidence_ = results["labels"], results["confidence"]
         self.second_labels_, self.embedding_ = results["second_labels"], results["embedding"]
+
+    def _known_labels(
+        self, y: Any, X: Any, source: RowSource, numbers: Sequence[int]
+    ) -> KnownLabels | None:
+        """Known classes of the samples of a fit; None without any."""
+        if y is None:
+            return None
+        kept, fewest = self._known, numbers[0] if numbers else 0
+        if kept is None:
+            return known_labels(y, X, ids_in_memory(source), len(source), None, fewest)
+        return known_labels(y, X, self.sample_ids_, len(kept), kept, fewest)
+
+    def _keep(self, known: KnownLabels) -> None:
+        """Give samples their known classes, and clusters the names of the classes."""
+        self.labels_, self.second_labels_, self.confidence_ = known.kept(
+            self.labels_, self.second_labels_, self.confidence_
+        )
+        self._relabeling = known.relabeling(self.n_clusters_)
 
     def _relabel_samples(self, new: Relabeling) -> None:
         if self._fit_labels is None:

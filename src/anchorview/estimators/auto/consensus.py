@@ -287,8 +287,7 @@ def iterate_consensus(
     """
     labels = start
     for _ in range(max_iter):
-        tables = _contingency_tables(labels, partitions, n_clusters)
-        consensus = _consensus_from(tables, weights)
+        consensus = consensus_of(labels, partitions, n_clusters, weights)
         before, labels = labels, consensus.labels(partitions)
         if np.array_equal(before, labels):
             break
@@ -296,6 +295,11 @@ def iterate_consensus(
         tables = _contingency_tables(labels, partitions, n_clusters)
         consensus = replace(consensus, votes=_votes(tables))
     return consensus, labels
+
+
+def consensus_of(labels: Array, partitions: Array, n_clusters: int, weights: Array) -> Consensus:
+    """Consensus whose patterns are those of the clusters in `labels`."""
+    return _consensus_from(_contingency_tables(labels, partitions, n_clusters), weights)
 
 
 def _contingency_tables(labels: Array, partitions: Array, n_clusters: int) -> Array:

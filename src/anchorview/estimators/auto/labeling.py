@@ -15,6 +15,7 @@ from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.estimators.auto.candidates import Candidate, EmbeddedCandidate, first_partitions
+from anchorview.estimators.auto.class_model import ClassModel
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.neighbors import LABEL_DTYPE
 from anchorview.estimators.auto.samples import Families, LocatedSamples
@@ -62,6 +63,8 @@ class Clustering:
 
     candidates: list[Candidate]
     consensus: Consensus
+    classes: ClassModel | None = None
+    """If some classes are known, the model of them; the last partitions are draws from it."""
 
     @property
     def n_clusters(self) -> int:
@@ -71,7 +74,10 @@ class Clustering:
     def partitions(self, samples: LocatedSamples) -> Array:
         """Labels of samples in all partitions of the candidates, (n_partitions, n)."""
         labels = [candidate.labels(samples) for candidate in self.candidates]
-        return np.vstack(labels).astype(LABEL_DTYPE)
+        partitions = np.vstack(labels).astype(LABEL_DTYPE)
+        if self.classes is None:
+            return partitions
+        return np.vstack([partitions, self.classes.draws(samples, partitions)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,11 +337,11 @@ class ConsensusExplanation(Explanation):
         """
         candidates, families = self.labeler.clustering.candidates, self.labeler.families
         occupied = np.isfinite(self.consensus.offsets)
-        ends = first_partitions(candidates)[1:]
+        ends = np.cumsum([candidate.n_partitions for candidate in candidates])
         readouts = []
         # Patterns contain the weights of the partitions, which sum to 1 over all candidates.
         for candidate, patterns in zip(
-            candidates, np.split(self.consensus.patterns, ends, axis=1), strict=True
+            candidates, np.split(self.consensus.patterns, ends, axis=1), strict=False
         ):
             transform, maps, centers = candidate.readout(families, patterns)
             directions = cluster_directions(centers, self.relabeling, occupied)

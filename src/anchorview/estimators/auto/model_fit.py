@@ -20,9 +20,11 @@ from anchorview.estimators.auto.candidates import (
     families_of,
     first_partitions,
 )
+from anchorview.estimators.auto.class_model import KnownClasses, fit_class_model
 from anchorview.estimators.auto.consensus import (
     FittedConsensus,
     agreement_with,
+    consensus_of,
     fit_consensus,
     mean_agreement,
 )
@@ -32,6 +34,7 @@ from anchorview.estimators.auto.evidence import (
     JudgedSamples,
     evidence_of,
 )
+from anchorview.estimators.auto.known_labels import KnownLabels
 from anchorview.estimators.auto.labeling import Clustering, record_type
 from anchorview.estimators.auto.levels import (
     LevelLabels,
@@ -48,6 +51,7 @@ from anchorview.estimators.auto.samples import (
     PLAIN,
     SCALINGS,
     Families,
+    LocatedSamples,
     n_sampled,
     representative_rows,
 )
@@ -138,11 +142,12 @@ def fit_model(
     seed: int,
     importance: Array,
     say: Say,
+    known: KnownLabels | None = None,
 ) -> FittedModel:
     """Fit the model to some samples of a source, which represent all.
 
     `numbers` are those of clusters to choose from; any if there are none. `importance` is that of
-    each view.
+    each view, and `known` are classes of some samples of the source.
     """
     clock = perf_counter()
     rows = np.arange(len(sample))
@@ -176,6 +181,18 @@ def fit_model(
         fitted.partitions, families_of(fitted.candidates), number, np.array(separations)
     )
     clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
+    landmarks = {
+        scaling: pool.landmarks_in(scaling)[0]
+        for scaling in NEIGHBOR_SCALINGS
+        if scaling in pool.coordinates
+    }
+    families = Families(dict(pool.bases), landmarks)
+    clustering = Clustering(fitted.candidates, result.consensus)
+    if known is not None:
+        clustering, result = _with_classes(
+            pool, families, fitted, result, known.of(source, views.used)
+        )
+        clock = say(f"found the classes of {len(known.rows)} known samples elsewhere", clock)
 
     others: dict[int, Clustering] = {}
     tree = None
@@ -185,15 +202,12 @@ def fit_model(
         levels = levels[levels["chosen"] | levels.index.isin(list(others))]
     evidence = _evidence(pool, judged, scan, result, fitted.partitions, number)
     say(structure_sentence(evidence.value), clock)
-    landmarks = {
-        scaling: pool.landmarks_in(scaling)[0]
-        for scaling in NEIGHBOR_SCALINGS
-        if scaling in pool.coordinates
-    }
-    consensus = replace(result.consensus, certainty=evidence.certainty)
+    if known is None:
+        consensus = replace(result.consensus, certainty=evidence.certainty)
+        clustering = replace(clustering, consensus=consensus)
     return FittedModel(
-        Families(dict(pool.bases), landmarks),
-        Clustering(fitted.candidates, consensus),
+        families,
+        clustering,
         fitted,
         result,
         pool.rows,
@@ -203,8 +217,35 @@ def fit_model(
         tree,
         others,
         evidence,
-        bool(numbers) or evidence.value is None or scan is None or scan.finds_clusters,
+        bool(numbers)
+        or known is not None
+        or evidence.value is None
+        or scan is None
+        or scan.finds_clusters,
     )
+
+
+def _with_classes(
+    pool: CandidatePool,
+    families: Families,
+    fitted: FittedCandidates,
+    result: FittedConsensus,
+    known: tuple[MultiViewData, Array],
+) -> tuple[Clustering, FittedConsensus]:
+    """Clusters that are classes where these are known, and what candidates say about them."""
+    data, codes = known
+    samples, partitions = LocatedSamples(families, data), fitted.partitions
+    labels = Clustering(fitted.candidates, result.consensus).partitions(samples)
+    scaling = next(iter(families.landmarks))
+    classes = fit_class_model(
+        pool, partitions, result, KnownClasses(samples, labels, codes), scaling
+    )
+    drawn = classes.draws(pool, partitions)
+    weights, k = result.consensus.weights, len(result.consensus.offsets)
+    both = np.vstack([partitions, drawn])
+    clustering = Clustering(fitted.candidates, classes.consensus(both, weights), classes)
+    consensus = consensus_of(drawn[0], partitions, k, weights)
+    return clustering, replace(result, consensus=consensus, labels=drawn[0].astype(np.int32))
 
 
 def _evidence(

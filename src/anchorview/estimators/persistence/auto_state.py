@@ -19,6 +19,7 @@ from anchorview.estimators.auto.candidates import (
     Setting,
     VotedCandidate,
 )
+from anchorview.estimators.auto.class_model import ClassModel
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.labeling import Clustering, RowSums
 from anchorview.estimators.auto.neighbors import LandmarkLabels
@@ -125,16 +126,18 @@ class StoredClustering:
 
     candidates: list[StoredCandidate]
     consensus: Consensus
+    classes: ClassModel | None = None
 
     @classmethod
     def of(cls, clustering: Clustering, dtype: "np.dtype[Any]") -> Self:
         """Stored form of a clustering."""
         stored = [StoredCandidate.of(own, dtype) for own in clustering.candidates]
-        return cls(stored, clustering.consensus)
+        return cls(stored, clustering.consensus, clustering.classes)
 
     def restored(self) -> Clustering:
         """Clustering with candidates of their kinds."""
-        return Clustering([own.restored() for own in self.candidates], self.consensus)
+        candidates = [own.restored() for own in self.candidates]
+        return Clustering(candidates, self.consensus, self.classes)
 
 
 @dataclass(kw_only=True)

@@ -1,0 +1,295 @@
+"""Classes that are known for some samples: their probabilities for any sample.
+
+Known classes spread from samples to the clusters of all partitions and to the landmarks, and back,
+
+    F <- .95 B W B' F + .05 Y,
+
+where ``B`` has the clusters of each sample and its weights on landmarks, and ``W`` divides by their
+sizes and weighs the partitions: half of it is the consensus without labels, and partitions count by
+the fourth power of their adjusted Rand index with the known classes, if these have three samples
+each. Columns of F are divided by their sums. Logistic regression on the coordinates of the views
+has the share ``m / (m + 6)`` in the logarithm of the probabilities, for m labels per class. These
+numbers were chosen on data sets other than those that are scored (benchmarks/labels_few.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+
+from anchorview._utils.typing import Array
+from anchorview.estimators.auto.candidates import CandidateError, CandidatePool
+from anchorview.estimators.auto.consensus import (
+    Consensus,
+    FittedConsensus,
+    agreement_with,
+    consensus_of,
+)
+from anchorview.estimators.auto.neighbors import LABEL_DTYPE, Landmarks, Neighbors
+from anchorview.estimators.auto.samples import NORMALIZED, STANDARDIZED, LocatedSamples
+
+Samples = LocatedSamples | CandidatePool
+"""Samples in coordinates and among landmarks."""
+
+N_STEPS, KEPT = 20, 0.95
+"""Number of steps in which classes spread, and the share that comes from other samples."""
+
+OF_LANDMARKS, OF_CONSENSUS = 0.25, 0.5
+"""Share of landmarks beside clusters, and of the consensus among partitions."""
+
+POWER, MIN_PER_CLASS = 4, 3
+"""Power of the agreement with known classes, and the number of samples per class it needs."""
+
+HALF_SUPERVISED = 6
+"""Known samples per class at which logistic regression has half of the weight."""
+
+INVERSE_PENALTY, N_ITERATIONS = 10.0, 200
+"""Of the logistic regression."""
+
+LINEAR_SCALINGS = (STANDARDIZED, NORMALIZED)
+"""Scalings of the coordinates that logistic regression sees."""
+
+SHARPNESS = 3.0
+"""Power of the probabilities; with it, their mean is about the share of correct classes."""
+
+N_DRAWS = 20
+"""Number of partitions that stand for the probabilities."""
+
+IMPOSSIBLE = -50.0
+"""Logarithm of a probability that is as good as zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearClasses:
+    """Logistic regression on the coordinates of the views."""
+
+    maps: dict[str, tuple[npt.NDArray[np.float32], ...]]
+    """By scaling and view, (n_coordinates, n_classes)."""
+    intercept: Array
+
+    def log_probabilities(self, samples: Samples) -> Array:
+        """Logarithms of probabilities, up to a constant of each sample."""
+        scores = self.intercept[None]
+        for scaling, maps in self.maps.items():
+            views = samples.coordinates_in(scaling).views
+            for view, coefficients in zip(views, maps, strict=True):
+                scores = scores + view @ coefficients
+        return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassModel:
+    """Probabilities of classes, by the partitions, the landmarks and the coordinates of samples."""
+
+    unlabeled: Consensus
+    """The consensus without labels, whose clusters are the last partition."""
+    of_clusters: Array
+    """Scores by partition, cluster and class."""
+    scaling: str
+    """Scaling of the landmarks."""
+    of_landmarks: Array
+    """Scores by landmark, of all views, and class."""
+    linear: LinearClasses
+    share: float
+    """Share of the logistic regression in the logarithm of probabilities."""
+
+    def probabilities(self, samples: Samples, partitions: Array) -> Array:
+        """Probabilities of samples, which have these labels in the partitions, (n, n_classes)."""
+        labels = [*partitions, self.unlabeled.labels(partitions)]
+        landmarks, neighbors = samples.landmarks_in(self.scaling)
+        scores = landmark_weights(landmarks, neighbors) @ self.of_landmarks
+        for table, of_partition in zip(self.of_clusters, labels, strict=True):
+            scores += table[of_partition]
+        spread = np.log(np.maximum(scores / scores.sum(axis=1, keepdims=True), np.exp(IMPOSSIBLE)))
+        linear = self.linear.log_probabilities(samples)
+        both = (1 - self.share) * spread + self.share * linear
+        return np.asarray(softmax(SHARPNESS * both, axis=1))
+
+    def draws(self, samples: Samples, partitions: Array) -> Array:
+        """Partitions whose shares are the probabilities, the most likely class first, (20, n)."""
+        probabilities = self.probabilities(samples, partitions)
+        order = np.argsort(-probabilities, axis=1, kind="stable")
+        reached = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
+        levels = (np.arange(N_DRAWS) + 0.5) / N_DRAWS
+        places = [(reached[:, :-1] < level).sum(axis=1) for level in levels]
+        drawn = [np.take_along_axis(order, place[:, None], axis=1)[:, 0] for place in places]
+        return np.array(drawn, dtype=LABEL_DTYPE)
+
+    def consensus(self, partitions: Array, weights: Array) -> Consensus:
+        """Consensus that labels samples by their most likely class.
+
+        `partitions` are those of the candidates, which have these weights, and the draws. The
+        first draw has half of the weight and decides. The confidence is the share of the draws.
+        """
+        k = self.of_clusters.shape[2]
+        drawn = np.full(N_DRAWS, 0.25 / (N_DRAWS - 1))
+        drawn[0] = 0.5
+        found = consensus_of(
+            partitions[-N_DRAWS], partitions, k, np.concatenate([weights / 4, drawn])
+        )
+        votes = np.vstack([found.votes[:-N_DRAWS], np.tile(np.arange(k), (N_DRAWS, 1))])
+        confidence = np.repeat([0.0, 1 / N_DRAWS], [len(weights), N_DRAWS])
+        return replace(found, votes=votes.astype(np.int32), weights=confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownClasses:
+    """Samples whose class is known, and where they are among candidates."""
+
+    samples: Samples
+    partitions: Array
+    codes: Array
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes that occur."""
+        return len(np.unique(self.codes))
+
+
+def landmark_weights(landmarks: Landmarks, neighbors: Sequence[Neighbors]) -> sparse.csr_array:
+    """Weights of samples on the landmarks of all views, which sum to 1."""
+    weights = sparse.csr_array(sparse.hstack(landmarks.weights(neighbors)))
+    factors = 1 / np.maximum(weights.sum(axis=1), np.finfo(float).tiny)
+    return sparse.csr_array(sparse.diags_array(factors) @ weights)
+
+
+def fit_class_model(
+    samples: Samples,
+    partitions: Array,
+    result: FittedConsensus,
+    known: KnownClasses,
+    landmark_scaling: str,
+) -> ClassModel:
+    """Model of the classes of known samples, among samples with these labels in the partitions.
+
+    Clusters of the consensus without labels, `result`, that have no class are further classes.
+    """
+    k, n = len(result.consensus.offsets), partitions.shape[1]
+    of_known = result.consensus.labels(known.partitions)
+    seeds, seed_codes = _seeds(partitions, result, of_known, known)
+    codes = np.concatenate([known.codes, seed_codes])
+    rows = np.concatenate([n + np.arange(len(known.codes)), seeds])
+    all_labels = np.vstack(
+        [np.hstack([partitions, known.partitions]), np.concatenate([result.labels, of_known])]
+    )
+    weights = np.append((1 - OF_CONSENSUS) * result.consensus.weights, OF_CONSENSUS)
+    if len(known.codes) >= MIN_PER_CLASS * known.n_classes > 0:
+        agreeing = np.maximum(agreement_with(codes, all_labels[:, rows], k), 0) ** POWER
+        weights = weights * agreeing if (weights * agreeing).any() else weights
+    both = (samples, known.samples)
+    near = [landmark_weights(*own.landmarks_in(landmark_scaling)) for own in both]
+    members = sparse.csr_array(sparse.hstack([_members(all_labels, k), sparse.vstack(near)]))
+    shares = np.full(members.shape[1], OF_LANDMARKS)
+    shares[: all_labels.shape[0] * k] = (1 - OF_LANDMARKS) * np.repeat(weights / weights.sum(), k)
+    tables = _spread_classes(members, shares, rows, codes, k)
+    of_clusters, of_landmarks = np.split(tables, [all_labels.shape[0] * k])
+    per_class = len(known.codes) / max(known.n_classes, 1)
+    return ClassModel(
+        result.consensus,
+        of_clusters.reshape(-1, k, k),
+        landmark_scaling,
+        of_landmarks,
+        _fit_linear(samples, known, seeds, codes, k),
+        per_class / (per_class + HALF_SUPERVISED),
+    )
+
+
+def _seeds(
+    partitions: Array, result: FittedConsensus, of_known: Array, known: KnownClasses
+) -> tuple[Array, Array]:
+    """Typical samples of the clusters without a class, and the classes that these become.
+
+    Each class has one cluster, so that it has most of its samples in all; clusters are numbered as
+    classes from the largest on.
+    """
+    k = len(result.consensus.offsets)
+    sizes = np.bincount(result.labels, minlength=k)
+    table = np.zeros((k, k))
+    np.add.at(table, (of_known, known.codes), 1.0)
+    named = np.unique(known.codes)
+    # Of clusters without any known sample, the smallest are given to classes.
+    matched, _ = linear_sum_assignment(table[:, named] - 0.5 * (sizes / sizes.sum())[:, None], True)
+    free = np.setdiff1d(np.arange(k), matched)
+    free = free[np.argsort(-sizes[free], kind="stable")]
+    unnamed = np.setdiff1d(np.arange(k), named)
+    squares = result.consensus.nearest_two(partitions)[2]
+    count = max(1, round(len(known.codes) / max(len(named), 1))) if len(named) else MIN_PER_CLASS
+    seeds, codes = [], []
+    for cluster, code in zip(free, unnamed, strict=True):
+        members = np.flatnonzero(result.labels == cluster)
+        best = members[np.argsort(squares[members], kind="stable")][: (len(members) + 1) // 2]
+        some = best[np.linspace(0, len(best) - 1, min(count, len(best))).astype(int)]
+        seeds.append(some)
+        codes.append(np.full(len(some), code))
+    return np.concatenate([[], *seeds]).astype(int), np.concatenate([[], *codes]).astype(int)
+
+
+def _members(partitions: Array, n_clusters: int) -> sparse.csr_array:
+    """Clusters of samples in all partitions, (n, n_partitions * n_clusters)."""
+    count, n = partitions.shape
+    columns = partitions.T + n_clusters * np.arange(count)
+    starts, shape = count * np.arange(n + 1), (n, count * n_clusters)
+    return sparse.csr_array((np.ones(n * count), columns.ravel(), starts), shape=shape)
+
+
+def _spread_classes(
+    members: sparse.csr_array, shares: Array, rows: Array, codes: Array, n_classes: int
+) -> Array:
+    """Scores of classes by cluster and landmark, after the classes of some rows have spread."""
+    back = sparse.csr_array(members.T)
+    sizes = members.sum(axis=0)
+    factors = np.divide(shares, sizes, out=np.zeros_like(shares), where=sizes > 0)[:, None]
+    given = np.zeros((members.shape[0], n_classes))
+    given[rows, codes] = 1
+    classes = given
+    for _ in range(N_STEPS):
+        classes = KEPT * (members @ (factors * (back @ classes))) + (1 - KEPT) * given
+    tiny = np.finfo(float).tiny
+    tables = factors * (back @ (classes / np.maximum(classes.sum(axis=0), tiny)))
+    return np.asarray(tables / np.maximum((members @ tables).sum(axis=0), tiny))
+
+
+def _fit_linear(
+    samples: Samples, known: KnownClasses, seeds: Array, codes: Array, n_classes: int
+) -> LinearClasses:
+    """Logistic regression on known samples and seeds; views have the same mean square."""
+    blocks: dict[str, list[Array]] = {}
+    for scaling in LINEAR_SCALINGS:
+        try:
+            views, of_known = (x.coordinates_in(scaling).views for x in (samples, known.samples))
+        except CandidateError:
+            continue
+        factor = np.sqrt(len(views[0]) / len(LINEAR_SCALINGS))
+        pairs = zip(of_known, views, strict=True)
+        blocks[scaling] = [factor * np.vstack([a, b[seeds]]) for a, b in pairs]
+    coefficients, intercept = _regression(
+        np.hstack(list(chain(*blocks.values()))), codes, n_classes
+    )
+    widths = [block.shape[1] for own in blocks.values() for block in own]
+    parts = iter(np.split(factor * coefficients, np.cumsum(widths)[:-1]))
+    maps = {
+        scaling: tuple(next(parts).astype(np.float32) for _ in own)
+        for scaling, own in blocks.items()
+    }
+    return LinearClasses(maps, intercept)
+
+
+def _regression(rows: Array, codes: Array, n_classes: int) -> tuple[Array, Array]:
+    """Coefficients and intercepts of all classes, of which some may be absent."""
+    present = np.unique(codes)
+    coefficients = np.zeros((rows.shape[1], n_classes))
+    intercept = np.full(n_classes, IMPOSSIBLE)
+    intercept[present] = 0.0
+    if len(present) > 1:
+        model = LogisticRegression(C=INVERSE_PENALTY, max_iter=N_ITERATIONS).fit(rows, codes)
+        # Of two classes, there is one row.
+        signs = np.eye(len(present)) if len(present) > 2 else np.array([[-0.5], [0.5]])
+        coefficients[:, present] = (signs @ model.coef_).T
+        intercept[present] = signs @ model.intercept_
+    return coefficients, intercept
