@@ -51,6 +51,20 @@ def test_samples_in_doubt(data, out, tmp_path, chosen):
         assert record["n_without_cluster"] == (expected == -9).sum()
 
 
+def test_clusters_continue_those_of_a_reference(data, out, tmp_path):
+    saved = tmp_path / "old.anchorview"
+    old = DALMC(3, random_state=0).fit(read_views(data)).relabel({2: "sport"}, output="names")
+    old.save(saved)
+    fit = ("fit", data, "-k", 3, "--method", "dalmc", "--seed", 4, "--reference", saved)
+    assert "3 of 3 clusters of reference continue" in output_of(*fit, "--out", out).lower()
+    table = pd.read_csv(out)
+    np.testing.assert_array_equal(table["cluster"], old.labels_)
+    assert (table["name"] == "sport").sum() == (old.labels_ == 2).sum()
+    record = json.loads(output_of(*fit, "--json"))
+    assert [row["change"] for row in record["changes"]] == ["continued"] * 3
+    assert "--save and --reference are the same file" in error_of(*fit, "--save", saved)
+
+
 def test_info_describes_data(data, tmp_path, views_and_y):
     shown = output_of("info", data)
     assert "120 samples, 20 features in 2 views" in shown and "3 classes" in shown

@@ -23,7 +23,8 @@ def same(a, b):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, (pd.Index, pd.Series, pd.DataFrame)):
         indexes = isinstance(a, pd.Index) or same(a.index, b.index)
-        return a.equals(b) and indexes and getattr(a, "name", None) == getattr(b, "name", None)
+        named = isinstance(a, pd.DataFrame) or a.name == b.name
+        return a.equals(b) and indexes and named
     if isinstance(a, (list, tuple, np.ndarray)):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, Embedder):

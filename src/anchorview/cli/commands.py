@@ -85,7 +85,8 @@ def fit(
         return about.added_to(loaded)
 
     about.require_report(paths.report_file)
-    _cluster(load, paths, chosen, printing, {"DATA": data, **about.inputs})
+    old = {} if chosen.reference is None else {"--reference": chosen.reference}
+    _cluster(load, paths, chosen, printing, {"DATA": data, **old, **about.inputs})
 
 
 @command(app)
@@ -133,15 +134,19 @@ def _cluster(
         from anchorview.estimators.base import save_results_of
 
         estimator, data = chosen.estimator(), load()
+        given: dict[str, Any] = {"batch": data.batch}
+        if chosen.reference is not None:
+            given["reference"] = load_model(chosen.reference).relabel({}, output="numbers")
         views: Any = data.file
         if scheduler is not None:
             from anchorview.distributed import dask_views
 
             views = dask_views(views)
         # The embedding of data in memory is written after the fit.
-        out = {"out": paths.results_folder} if paths.results_folder and data.on_disk else {}
+        if paths.results_folder and data.on_disk:
+            given["out"] = paths.results_folder
         start = perf_counter()
-        model = estimator.fit(views, batch=data.batch, **out)
+        model = estimator.fit(views, **given)
         seconds = perf_counter() - start
         labels: Any = None
         written_labels: Any = None
@@ -157,7 +162,9 @@ def _cluster(
         scores = data.scores(labels)
     details = {"call": terminal.command_line(), "scores": scores or None, "seconds": seconds}
     writers: dict[str, Callable[[Path], object]] = {
-        "--out": lambda path: write_labels(path, written_labels, confidence, data.ids),
+        "--out": lambda path: write_labels(
+            path, written_labels, confidence, data.ids, model.cluster_names_
+        ),
         "--save": lambda path: model.save(path),
         # A fit of data on disk has written them.
         "--results": lambda path: None if data.on_disk else save_results_of(model, path),

@@ -234,6 +234,10 @@ class FitOptions(Settings):
     view_importance: list[str] | None = option(
         "How much a view counts (1 by default).", "--importance", metavar="VIEW=NUMBER"
     )
+    reference: Path | None = option(
+        "Saved model whose clusters the new ones continue: the same numbers and names.",
+        metavar="MODEL",
+    )
     memory_limit: str | None = option(
         "Memory to use, such as 2GB; half of the free memory by default."
     )
@@ -258,7 +262,8 @@ class FitOptions(Settings):
             "view_importance": parse_pairs(self.view_importance, "--importance", float),
             "verbose": int(self.verbose),
         }
-        del values["method"], values["scheduler"]
+        for name in ("method", "scheduler", "reference"):
+            del values[name]
         given = {name: value for name, value in values.items() if value is not None}
         setting = next((name for name in given if name in Settings.__annotations__), None)
         method = self.method or ("dalmc" if setting else "auto")

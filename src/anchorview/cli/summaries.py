@@ -78,6 +78,9 @@ def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, A
         **({} if names is None else {"cluster_names": list(names)}),
         "n_iter": int(model.n_iter_),
     }
+    if model.changes_ is not None:
+        changes = model.changes_.reset_index().astype(object)
+        record["changes"] = changes.where(changes.notna(), None).to_dict("records")
     columns = {
         "name": model.view_names_in_,
         "n_features": model.n_features_per_view_,
@@ -124,6 +127,7 @@ def model_lines(model: Any, record: Record) -> Iterator[str]:
     from anchorview.estimators.representation import (
         apart_sentences,
         batch_sentences,
+        change_sentences,
         structure_sentences,
         view_sentences,
     )
@@ -150,10 +154,11 @@ def model_lines(model: Any, record: Record) -> Iterator[str]:
             yield from level_lines(model)
         if number > 1:
             yield from doubtful_lines(model, record)
-        names = model.cluster_names_ or range(record["n_clusters"])
+        names = model.cluster_names_ or range(model.n_clusters_)
         yield from map(printable, structure_sentences(model, names))
         yield from map(printable, view_sentences(model))
     yield from batch_sentences(model)
+    yield from map(printable, change_sentences(model))
     if record["cluster_sizes"] is not None:
         yield f"sizes of the clusters: {record['cluster_sizes']}"
     lacking = [view for view in views if view.get("n_samples_missing")]

@@ -102,7 +102,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             are in Dask or in files.
         """
         self.fit(X, y, **kwargs)
-        return by_sample_id(self.labels_, self.sample_ids_, "cluster")
+        return by_sample_id(self._shown(self.labels_), self.sample_ids_, "cluster")
 
     def summary(self, X: ViewsLike, *, n_features: int = 3, n_medoids: int = 3) -> pd.DataFrame:
         """Describe each cluster by one row: size, confidence, neighbor, typical samples, features.
@@ -219,6 +219,7 @@ class EmbeddingClusterer(
     preprocess: Preprocess
     memory_limit: float | str | None
     n_samples_fit_: int
+    changes_: pd.DataFrame | None
     _prepared: Preparation | None
     view_selection_: dict[str, str | tuple[str, ...]] | None
     _join: Join | None
@@ -239,7 +240,7 @@ class EmbeddingClusterer(
         `out` is the folder of the results, if they are to be written; `views` and `join` are those
         of `fit`.
         """
-        self.view_selection_, self._join = selection_of(X, views), join
+        self.view_selection_, self._join, self.changes_ = selection_of(X, views), join, None
         source = open_source(
             X, self.memory_limit, selection=views, join=join, write_results=out is not None
         )

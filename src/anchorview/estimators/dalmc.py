@@ -58,6 +58,7 @@ from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.estimators.preparation import Preprocess
+from anchorview.estimators.reference import continuing
 from anchorview.sources.part_source import embed
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -324,6 +325,7 @@ class DALMC(EmbeddingClusterer):
 
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
+    @continuing
     @shared_thread_pool()
     @fill_docstring
     def fit(
@@ -335,6 +337,7 @@ class DALMC(EmbeddingClusterer):
         join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
+        reference: Any = None,
         out: PathLike | None = None,
     ) -> Self:
         """Cluster the samples.
@@ -620,7 +623,7 @@ class DALMC(EmbeddingClusterer):
     def n_clusters_(self) -> int:  # type: ignore[override]
         """Number of clusters."""
         relabeling = self._relabeling
-        return len(self._assignment.centroids if relabeling is None else relabeling.names)
+        return len(self._assignment.centroids) if relabeling is None else relabeling.n_clusters
 
     @property
     def _labels_of(self) -> Callable[[Array], Array]:

@@ -34,7 +34,15 @@ batch_mixing_ : Series or None
 n_clusters_fit_ : int
     Number of clusters before `relabel` has merged any.
 cluster_names_ : tuple of str or None
-    Names that `relabel` has given to the clusters; of those without one, the number.
+    Names that `relabel` has given to the clusters, or that they have from `reference`; of those
+    without one, the number. None if no cluster has a name or has vanished.
+changes_ : DataFrame or None
+    What became of the clusters of `reference`, as of the fit; None without. By number, old or new:
+    `name`; `change`, "continued", "split from", "merged of", "new" or "vanished"; `clusters`, the
+    old ones that it is from, or the new ones in which most of a vanished one is; the sizes `before`
+    and `after`; `moved`, the share of samples in either cluster that are not in both, as far as
+    `reference` knows them; `by_chance`, the same share between two fits to the new samples with
+    different seeds; and `beyond_chance`, how much larger the first is.
 n_samples_fit_ : int
     Number of samples.
 n_views_in_, n_features_in_ : int
@@ -74,7 +82,16 @@ batch : array-like (n,) or str, default=None
     ``obs``.
 covariates : array-like (n, q), DataFrame, str or list of str, default=None
     Numeric covariates of each sample, such as age or sequencing depth. Each feature is
-    regressed on them within batches, so that their effect is removed. Aligned like `batch`.""",
+    regressed on them within batches, so that their effect is removed. Aligned like `batch`.
+reference : DALMC or AutoDALMC, default=None
+    A fitted model, such as that of last month, whose clusters are to continue: those that
+    overlap with one of its clusters by more than a half get the number and the name of that
+    cluster, others those of the cluster that they are most of, or that is most of them. New
+    clusters get new numbers, and numbers of vanished ones are not used again. Samples are matched
+    by id; if few ids are known to both, the reference labels the samples. A second fit with another
+    seed shows how much clusters move by chance (`changes_`).
+
+    .. versionadded:: 0.2""",
     "doubtful": """\
 doubtful : int, default=None
     Negative number that samples in doubt get in place of a cluster, such as -1, by the rule of

@@ -31,6 +31,11 @@ class Relabeling:
     output: str = "numbers"
     """What methods return: "numbers" or "names"."""
 
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters; there may be fewer than numbers, since clusters may have vanished."""
+        return len(np.unique(self.clusters))
+
     def after(self, first: "Relabeling | None") -> "Relabeling":
         """Both relabelings as one, `first` before this one."""
         if first is None:
@@ -40,7 +45,8 @@ class Relabeling:
     def nearest(self, squares: Array) -> Array:
         """Squared distances to the new clusters: to the nearest of the clusters merged in each."""
         members = [np.flatnonzero(self.clusters == c) for c in range(len(self.names))]
-        return np.column_stack([squares[:, merged].min(axis=1) for merged in members])
+        nearest = [squares[:, merged].min(axis=1, initial=np.inf) for merged in members]
+        return np.column_stack(nearest)
 
     def spread(self, before: ClusterSpread) -> ClusterSpread:
         """Spread of the new clusters around the centers of those before."""
@@ -51,11 +57,14 @@ class Relabeling:
         )
 
 
-def relabeling_from(mapping: Mapping[Any, Any], names: tuple[str, ...]) -> Relabeling:
+def relabeling_from(
+    mapping: Mapping[Any, Any], names: tuple[str, ...], known: set[int] | None = None
+) -> Relabeling:
     """Relabeling of clusters, with or without names, by a mapping from numbers or names.
 
     Clusters with equal names become one, and those that are mapped to the number of another cluster
-    are merged with it. The new clusters are in the order of their first clusters.
+    are merged with it. The new clusters are in the order of their first clusters. `known` are those
+    that exist, by default all: numbers of a cluster that has vanished stand for none.
     """
     groups: list[str | int] = [name or cluster for cluster, name in enumerate(names)]
     new: dict[int, str | int] = {}
@@ -64,6 +73,9 @@ def relabeling_from(mapping: Mapping[Any, Any], names: tuple[str, ...]) -> Relab
         if cluster in new:
             raise ValueError(f"Cluster {quoted(key)} is in the mapping twice, by number and name.")
         new[cluster] = _name_or_number(key, value, len(names))
+        for number in (cluster, new[cluster]):
+            if known is not None and isinstance(number, int) and number not in known:
+                raise ValueError(f"Cluster {number} has vanished since reference. Leave it out.")
     before = list(groups)
     for cluster, value in new.items():
         if isinstance(value, int) and new.get(value, value) != value:
@@ -213,11 +225,12 @@ class RelabelMixin:
         """
         check_is_fitted(self, "labels_")
         relabeling = self._relabeling
-        names = ("",) * self.n_clusters_ if relabeling is None else relabeling.names
+        names = ("",) * self.n_clusters_fit_ if relabeling is None else relabeling.names
         if output not in (None, *OUTPUTS):
             raise ValueError(f"output={output!r} should be 'numbers', 'names' or None.")
         before = "numbers" if relabeling is None else relabeling.output
-        new = relabeling_from(new_names(mapping, self), names)
+        known = None if relabeling is None else set(relabeling.clusters.tolist())
+        new = relabeling_from(new_names(mapping, self), names, known)
         new = replace(new, output=output or before)
         self._relabeling = new.after(relabeling)
         self._relabel_samples(new)
@@ -238,11 +251,12 @@ class RelabelMixin:
 
     @property
     def cluster_names_(self) -> tuple[str, ...] | None:
-        """Names that `relabel` has given to clusters, or their numbers. None without any name."""
+        """Names of clusters, or their numbers. None if none has a name or has vanished."""
         check_is_fitted(self, "labels_")
-        names = () if self._relabeling is None else self._relabeling.names
-        shown = tuple(name or str(cluster) for cluster, name in enumerate(names))
-        return shown if any(names) else None
+        if (relabeling := self._relabeling) is None:
+            return None
+        names = tuple(name or str(cluster) for cluster, name in enumerate(relabeling.names))
+        return names if any(relabeling.names) or relabeling.n_clusters < len(names) else None
 
     @property
     def n_clusters_fit_(self) -> int:

@@ -126,9 +126,25 @@ def batch_sentences(model: Any) -> list[str]:
     return getattr(model, "_batch_sentences", list)()
 
 
+def change_sentences(model: Any) -> list[str]:
+    """Sentence on what became of the clusters of `reference`, if the fit had one."""
+    changes = getattr(model, "changes_", None)
+    if changes is None:
+        return []
+    others = changes[changes["change"] != "continued"]
+    rows = zip(others["name"], others["change"], others["clusters"], strict=True)
+    parts = [
+        f"{shorten(name)} {change}{f' {shorten(of)}' * change.endswith(('from', 'of'))}"
+        for name, change, of in rows
+    ]
+    known = int((changes["before"] > 0).sum())
+    text = f"{len(changes) - len(others)} of {known} clusters of reference continue"
+    return ["; ".join([text, *parts[:LISTED_SIZES]]) + "; ..." * (len(parts) > LISTED_SIZES)]
+
+
 def _sentences(model: Any) -> list[str]:
-    sentences = (*apart_sentences(model), *view_sentences(model), *batch_sentences(model))
-    return [capitalized(text) for text in sentences]
+    about = apart_sentences, view_sentences, batch_sentences, change_sentences
+    return [capitalized(text) for sentences in about for text in sentences(model)]
 
 
 def table_descriptions(model: Any) -> dict[str, str]:

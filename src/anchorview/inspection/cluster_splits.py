@@ -67,5 +67,8 @@ def _step(model: Any, coarse: int, fine: int) -> LevelStep:
 
 def _name(model: Any, level: int, cluster: int) -> str:
     """Number of a cluster or, at the chosen level unless clusters were merged, its name."""
-    names = model.cluster_names_ if level == model.n_clusters_ == model.n_clusters_fit_ else None
-    return str(cluster if names is None else names[cluster])
+    relabeling = model._relabeling
+    if relabeling is None or not level == model.n_clusters_ == model.n_clusters_fit_:
+        return str(cluster)
+    number = int(relabeling.clusters[cluster])
+    return relabeling.names[number] or str(number)

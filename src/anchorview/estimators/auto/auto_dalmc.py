@@ -52,6 +52,7 @@ from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.preparation import Preprocess
+from anchorview.estimators.reference import continuing
 from anchorview.estimators.relabeling import Relabeling, by_block
 from anchorview.estimators.representation import apart_sentences, view_sentences
 from anchorview.views.anndata_matrices import ViewSelection
@@ -290,6 +291,7 @@ class AutoDALMC(EmbeddingClusterer):
 
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
+    @continuing
     @shared_thread_pool()
     @fill_docstring
     def fit(
@@ -301,6 +303,7 @@ class AutoDALMC(EmbeddingClusterer):
         join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
+        reference: Any = None,
         out: PathLike | None = None,
     ) -> Self:
         """Choose the number of clusters if necessary, fit the candidates, find their consensus.
@@ -678,7 +681,8 @@ class AutoDALMC(EmbeddingClusterer):
         if self._fit_labels is None:
             self._fit_labels = self.labels_
         super()._relabel_samples(new)
-        self.n_clusters_ = len(new.names)
+        assert self._relabeling is not None
+        self.n_clusters_ = self._relabeling.n_clusters
         if self.second_labels_ is not None:
             function = partial(_relabeled_second, new.clusters)
             self.second_labels_ = by_block(function, self.second_labels_, self.labels_)

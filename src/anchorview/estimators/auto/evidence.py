@@ -235,7 +235,8 @@ def merged_words(words: tuple[str, ...], relabeling: Relabeling | None) -> tuple
     order = list(WORDS)
     ranks = np.zeros(len(relabeling.names), dtype=int)
     np.maximum.at(ranks, relabeling.clusters, [order.index(word) for word in words])
-    return tuple(order[rank] for rank in ranks)
+    # Clusters that have vanished have no word.
+    return tuple(order[r] if c in relabeling.clusters else "" for c, r in enumerate(ranks))
 
 
 # Data without clusters

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.alternating import Trace
@@ -59,6 +60,7 @@ class FittedState:
     _correction: BatchCorrection | None
     """None without batches and covariates, as the next without batches."""
     _mixing: dict[str, float] | None
+    changes_: pd.DataFrame | None = None
 
     @classmethod
     def of(cls, model: Any) -> Self:
@@ -109,7 +111,8 @@ class FittedState:
 
     def require_labels(self) -> None:
         """Check labels of samples."""
-        require_labels("labels_", self.labels_, self.n_clusters)
+        relabeling, k = self._relabeling, self.n_clusters_fit
+        require_labels("labels_", self.labels_, k if relabeling is None else len(relabeling.names))
 
     @property
     def n_clusters_fit(self) -> int:
@@ -119,7 +122,7 @@ class FittedState:
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
-        return self.n_clusters_fit if self._relabeling is None else len(self._relabeling.names)
+        return self.n_clusters_fit if self._relabeling is None else self._relabeling.n_clusters
 
 
 @dataclass(kw_only=True)
