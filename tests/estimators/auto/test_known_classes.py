@@ -202,3 +202,7 @@ def test_fewer_clusters_than_classes(planted):
     views, y = planted
     with pytest.raises(ValueError, match="n_clusters=4"):
         auto(3).fit(views, some(y))
+    # As a search for the number of clusters does, with classes for the score.
+    with pytest.warns(UserWarning, match="y is ignored"):
+        model = auto(3).fit(views, y)
+    assert np.array_equal(model.labels_, auto(3).fit(views).labels_)

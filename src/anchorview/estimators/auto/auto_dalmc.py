@@ -339,7 +339,10 @@ class AutoDALMC(EmbeddingClusterer):
         _, seed = self._seeds()
         numbers: Sequence[int] = requested_numbers(self.n_clusters, len(source))
         known = self._known_labels(y, X, source, numbers)
-        numbers = numbers if known is None else known.numbers(numbers)
+        if known is not None and known.fits(numbers, len(source)):
+            numbers = known.numbers(numbers)
+        else:
+            known = None
         in_memory = source.keeps_results and out is None
         count, limit = self._n_sampled(len(source)), self.memory_limit
         require_fit_memory(source, count, numbers, limit, keeps_results=in_memory)

@@ -1,5 +1,6 @@
 """What is known about some samples of a fit: their classes."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -68,16 +69,32 @@ class KnownLabels:
             _stored(confidence, by_block(_certain_if_known, confidence, known, dtype=np.float64)),
         )
 
+    @property
+    def fewest(self) -> int:
+        """Smallest number of clusters."""
+        return len(self.names) or int(self.codes.max()) + 1
+
+    def fits(self, requested: Sequence[int], n_samples: int) -> bool:
+        """Whether there can be as many clusters as classes.
+
+        Classes of all samples may be meant for scores only: then there is a warning, else an error.
+        """
+        if not requested or self.fewest <= requested[-1]:
+            return True
+        problem = f"y has {self.fewest} classes, but n_clusters is at most {requested[-1]}"
+        if len(self.rows) < n_samples:
+            raise ValueError(
+                f"{problem}. Give at least n_clusters={self.fewest}; a larger number adds clusters "
+                "without a class."
+            )
+        warnings.warn(f"y is ignored: {problem}.", stacklevel=5)
+        return False
+
     def numbers(self, requested: Sequence[int]) -> Sequence[int]:
         """Numbers of clusters to choose from; as many as classes if none is requested."""
-        fewest = len(self.names) or int(self.codes.max()) + 1
-        possible = [number for number in requested if number >= fewest]
-        if requested and not possible:
-            raise ValueError(
-                f"y has {fewest} classes, but n_clusters is at most {requested[-1]}. Give at least "
-                f"n_clusters={fewest}; a larger number adds clusters without a class."
-            )
-        return possible or ([fewest] if fewest > 1 else [])
+        if requested:
+            return [number for number in requested if number >= self.fewest]
+        return [self.fewest] if self.fewest > 1 else []
 
     def relabeling(self, n_clusters: int) -> Relabeling | None:
         """Names of the clusters, which methods return; None if classes have no names."""
@@ -124,7 +141,7 @@ def known_labels(
     given: Any = values_of_obs(y, X, "y")
     given = given.squeeze(axis=1) if isinstance(given, pd.DataFrame) else given
     index = getattr(given, "index", None) if isinstance(given, pd.Series) else None
-    values = pd.Series(list(given), index, dtype=object)
+    values: Any = pd.Series(np.asarray(given, dtype=object).ravel(), index, dtype=object)
     values = values.where(values.notna() & ~values.isin([UNKNOWN]), None)
     if index is not None and ids is None and len(values) < n_samples:
         # Positions in place of ids.
