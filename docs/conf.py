@@ -28,6 +28,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "documented_members",
+    "folded_attributes",
     "outside_pages",
     "public_links",
 ]
@@ -85,6 +86,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "anchorview"
 html_static_path = ["_static", str(MATHJAX / mathjax_path)]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
@@ -97,6 +99,8 @@ html_theme_options = {
         "image_dark": "_static/logo.svg",
     },
     "navbar_align": "left",
+    # The button with a text has another name for screen readers than for eyes.
+    "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 7,
     "show_toc_level": 2,

@@ -69,6 +69,9 @@ KINDS = [
 ]
 """A page of each kind."""
 
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+"""Of the npm package axe-core."""
+
 CHECKS = (Path(__file__).parent / "helpers" / "site_checks.js").read_text(encoding="utf-8")
 
 
@@ -203,6 +206,20 @@ def test_first_screen_has_the_install_command(visit):
     page = visit("index.html")
     code = page.locator("main pre").filter(has_text="pip install").bounding_box()
     assert code["y"] + code["height"] < 600
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", KINDS)
+def test_axe_finds_no_violation(visit, name, width, scheme):
+    if not AXE.exists():
+        pytest.skip("npm install axe-core")
+    page = visit(name, width, scheme)
+    page.wait_for_load_state("load")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    levels = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+    found = page.evaluate("levels => axe.run(document, levels)", levels)["violations"]
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
 
 
 def test_thumbnails_are_large_and_none_is_the_logo(visit):
