@@ -63,9 +63,7 @@ def fold(app: Sphinx, domain: str, kind: str, content: addnodes.desc_content) ->
     """Move the attributes that people use to the top of the page, and fold the others."""
     signature = content.parent[0]
     used = USED.get(f"{signature.get('module')}.{signature.get('fullname')}")
-    field = next(
-        (f for f in content.findall(nodes.field) if f[0].astext() == "Attributes"), None
-    )
+    field = next((f for f in content.findall(nodes.field) if f[0].astext() == "Attributes"), None)
     if kind != "class" or used is None or field is None:
         return
     items = {name_of(item): item for item in field.findall(nodes.definition_list_item)}
