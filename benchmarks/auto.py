@@ -35,8 +35,8 @@ from anchorview.estimators.auto.consensus import (
     best_by_family,
     find_consensus,
 )
+from anchorview.estimators.auto.coordinates import STANDARDIZED, fit_basis
 from anchorview.estimators.auto.neighbors import NeighborGraph
-from anchorview.estimators.auto.samples import STANDARDIZED, fit_basis
 from anchorview.experiments.jobs import Job, Result
 from anchorview.metrics import clustering_accuracy
 from data import FOLDER, load, many_images

@@ -12,7 +12,7 @@ from distributed.comm.core import CommClosedError
 from anchorview import DALMC, load, make_multiview, open_views
 from anchorview._utils import memory
 from anchorview.cli import loading
-from anchorview.estimators.auto import samples
+from anchorview.estimators.auto import model_fit
 from anchorview.sources import disk_source
 from anchorview.sources.dask import connection
 from anchorview.views.stored_view import StoredView
@@ -49,7 +49,7 @@ def test_data_above_the_limit_are_clustered_from_disk(
     if method == "auto":
         limit = ("--budget", "fast", "--memory-limit", "20MB")
         # Half of it with the fast budget.
-        set_constants(samples, SAMPLE_SIZE=600)
+        set_constants(model_fit, SAMPLE_SIZE=600)
         set_constants(loading, DATA_SHARE=1e-9)
         # Opened data are never read as a whole.
         monkeypatch.setattr(disk_source.DiskSource, "read", None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anchorview import AutoDALMC
-from anchorview.estimators.auto.samples import NEIGHBOR_SCALINGS, SCALINGS
+from anchorview.estimators.auto.coordinates import NEIGHBOR_SCALINGS, SCALINGS
 from anchorview.report import model_sections
 from anchorview.report.findings import CheckedFit, inspect_fit
 from anchorview.report.model_sections import candidate_parts

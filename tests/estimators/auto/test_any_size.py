@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import AutoDALMC, load, open_views
-from anchorview.estimators.auto import candidates, samples
+from anchorview.core import representative_rows
+from anchorview.estimators.auto import candidates, model_fit
 from anchorview.inspection import cluster_summary, doubtful
 from anchorview.sources import disk_source
 from anchorview.sources.dask import dask_input
@@ -26,7 +27,8 @@ FILES = {"labels", "confidence", "second_labels", "embedding", "sample_ids"}
 def small_parts_and_samples(set_constants):
     """Everything is fitted to 300 of the samples, and parts have 50 to 200 rows."""
     # Half of the size with the fast budget.
-    set_constants(samples, SAMPLE_SIZE=600, MIN_ROWS_PER_VIEW=50)
+    set_constants(model_fit, SAMPLE_SIZE=600)
+    set_constants(representative_rows, MIN_ROWS_PER_VIEW=50)
     set_constants(candidates, LANDMARK_ROWS=150)
     set_constants(disk_source, PART=50 * 24 * 8, PRODUCTS_PER_PART=0)
     set_constants(dask_input, SMALL_PART=1, PRODUCTS_PER_PART=0)
@@ -112,7 +114,7 @@ class TestSample:
         order = np.random.default_rng(1).permutation(N)
         moved = {name: view[order] for name, view in views.items()}
         forms = (views, moved, stored(tmp_path, views), in_dask(views, 130))
-        samples = [samples.representative_sample(open_source(X), 300) for X in forms]
+        samples = [representative_rows.representative_sample(open_source(X), 300) for X in forms]
         rows = [np.sort(sample.views[2][:, 0]) for sample in samples]
         assert 300 <= len(rows[0]) <= 300 + 3 * 50
         for other in rows[1:]:
@@ -127,15 +129,15 @@ class TestSample:
         rare = np.full((N, 3), np.nan)
         rare[::15] = np.random.default_rng(0).standard_normal((60, 3))
         source = open_source({**views, "rare": rare})
-        sample = samples.representative_sample(source, 300)
+        sample = representative_rows.representative_sample(source, 300)
         assert sample.available[:, 3].sum() >= 50
 
     def test_sparse_views_stay_sparse(self):
         views = {name: sparse.csr_array(np.maximum(v, 0)) for name, v in make_views(N).items()}
-        sample = samples.representative_sample(open_source(views), 300)
+        sample = representative_rows.representative_sample(open_source(views), 300)
         assert all(sparse.issparse(view) for view in sample.views)
         dense = {name: view.toarray() for name, view in views.items()}
-        expected = samples.representative_sample(open_source(dense), 300)
+        expected = representative_rows.representative_sample(open_source(dense), 300)
         np.testing.assert_array_equal(sample.views[0].toarray(), expected.views[0])
 
 

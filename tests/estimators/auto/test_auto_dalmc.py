@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import AutoDALMC, MultiViewData
 from anchorview._utils import memory
 from anchorview._utils.progress import listen_to_progress
-from anchorview.estimators.auto import auto_dalmc, candidates, samples
+from anchorview.estimators.auto import auto_dalmc, candidates, model_fit
 from anchorview.estimators.auto.candidates import (
     POOL,
     CandidateError,
@@ -200,7 +200,7 @@ class TestRepeats:
     def test_order_of_samples_does_not_matter(self, separation, missing, sampled, set_constants):
         if sampled:
             # Half of it with the fast budget.
-            set_constants(samples, SAMPLE_SIZE=160)
+            set_constants(model_fit, SAMPLE_SIZE=160)
             set_constants(candidates, LANDMARK_ROWS=60)
         views, _ = two_views(120, separation=separation, missing=missing)
         model = fitted(views, budget="fast")
@@ -323,7 +323,7 @@ class TestManySamples:
     @pytest.fixture(autouse=True)
     def small_samples(self, set_constants):
         # Half of it with the fast budget.
-        set_constants(samples, SAMPLE_SIZE=200)
+        set_constants(model_fit, SAMPLE_SIZE=200)
         set_constants(candidates, LANDMARK_ROWS=60)
 
     @pytest.mark.parametrize("missing", [0.0, 0.2])

@@ -8,8 +8,8 @@ from scipy.spatial.distance import pdist
 from anchorview import MultiViewData
 from anchorview.core.scale import fit_scalings
 from anchorview.core.scaled_view import scaled_views
-from anchorview.estimators.auto import samples
-from anchorview.estimators.auto.samples import (
+from anchorview.estimators.auto import coordinates
+from anchorview.estimators.auto.coordinates import (
     MAX_DIRECTIONS,
     SCALINGS,
     SHARING_A_BASIS,
@@ -37,17 +37,17 @@ def scaled(data, scaling):
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_coordinates_keep_distances_and_norms(data, scaling, exact, set_constants):
-    set_constants(samples, EXACT_SPECTRUM=1_000 if exact else 0)
-    coordinates = fit_bases(data)[1][scaling]
-    for view in coordinates.views:
+    set_constants(coordinates, EXACT_SPECTRUM=1_000 if exact else 0)
+    scaled_rows = fit_bases(data)[1][scaling]
+    for view in scaled_rows.views:
         assert view.shape[1] <= MAX_DIRECTIONS + 1
         assert np.square(view).sum() == pytest.approx(1, abs=1e-2)
-    few = coordinates.views[0]
+    few = scaled_rows.views[0]
     np.testing.assert_allclose(few, scaled(data, scaling)[0], atol=1e-12)
     # Normalizing standardized rows raises the rank beyond that of the view.
     if scaling != "unit-center":
         np.testing.assert_allclose(
-            pdist(coordinates.views[1]), pdist(scaled(data, scaling)[1]), rtol=0.02
+            pdist(scaled_rows.views[1]), pdist(scaled(data, scaling)[1]), rtol=0.02
         )
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from anchorview import AutoDALMC
 from anchorview.estimators.auto import auto_dalmc
-from anchorview.estimators.auto.samples import n_sampled
+from anchorview.estimators.auto.model_fit import n_sampled
 
 
 @pytest.mark.parametrize(

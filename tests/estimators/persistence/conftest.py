@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, AutoDALMC
-from anchorview.estimators.auto import candidates, samples
+from anchorview.estimators.auto import candidates, coordinates
 from helpers.data import clustered_views
 
 
@@ -37,8 +37,8 @@ def wide_auto():
     """Model of a view with so many features that its bases have directions."""
     views, _ = clustered_views(48, 3, (70, 4))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samples, "MAX_DIRECTIONS", 12)
-        patch.setattr(samples, "FEW_SAMPLES", 12)
+        patch.setattr(coordinates, "MAX_DIRECTIONS", 12)
+        patch.setattr(coordinates, "FEW_SAMPLES", 12)
         patch.setattr(candidates, "MAX_ITER", 2)
         return AutoDALMC(3, budget="fast", random_state=0).fit(views)
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview.estimators.auto import samples
+from anchorview.estimators.auto import coordinates
 from anchorview.estimators.auto.labeling import Clustering
 from helpers.data import clustered_views
 from helpers.model_files import (
@@ -119,7 +119,7 @@ AUTO_CASES = {
 
 @pytest.mark.parametrize("case", AUTO_CASES)
 def test_auto(case, tmp_path, set_constants):
-    set_constants(samples, MAX_DIRECTIONS=10, FEW_SAMPLES=10)
+    set_constants(coordinates, MAX_DIRECTIONS=10, FEW_SAMPLES=10)
     make_views, n_clusters, budget = AUTO_CASES[case]
     views = make_views()
     model = AutoDALMC(n_clusters, budget=budget, random_state=0).fit(views)

@@ -16,7 +16,7 @@ from anchorview import DALMC, AutoDALMC
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.distributed import dask_views
-from anchorview.estimators.auto import samples
+from anchorview.estimators.auto import model_fit
 from anchorview.inspection import cluster_markers, cluster_summary, doubtful
 from anchorview.sources.dask import part_graph
 from anchorview.sources.dask.dask_source import DaskSource
@@ -50,7 +50,7 @@ def fit_auto(X):
 @pytest.fixture
 def small_sample(set_constants):
     """The size, half of this with the fast budget, is decided here, not by the workers."""
-    set_constants(samples, SAMPLE_SIZE=800)
+    set_constants(model_fit, SAMPLE_SIZE=800)
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -29,6 +29,7 @@ from anchorview._utils.text import capitalized
 from anchorview._utils.threads import shared_thread_pool
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
+from anchorview.core.representative_rows import representative_sample
 from anchorview.core.solve import ViewImportance, importance_of_views
 from anchorview.estimators.auto.candidates import BUDGETS, Budget
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
@@ -44,9 +45,13 @@ from anchorview.estimators.auto.labeling import (
     sums_of_records,
 )
 from anchorview.estimators.auto.levels import requested_numbers
-from anchorview.estimators.auto.model_fit import FittedModel, fit_model, require_fit_memory
+from anchorview.estimators.auto.model_fit import (
+    FittedModel,
+    fit_model,
+    n_sampled,
+    require_fit_memory,
+)
 from anchorview.estimators.auto.neighbors import LABEL_DTYPE, MAX_CLUSTERS
-from anchorview.estimators.auto.samples import n_sampled, representative_sample
 from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, require_negative
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
@@ -345,7 +350,7 @@ class AutoDALMC(EmbeddingClusterer):
             known = None
         in_memory = source.keeps_results and out is None
         count, limit = self._n_sampled(len(source)), self.memory_limit
-        require_fit_memory(source, count, numbers, limit, keeps_results=in_memory)
+        require_fit_memory(source, count, numbers, limit, kept=in_memory)
         with warnings.catch_warnings():
             # K-means warns about coinciding points; empty clusters are reported below.
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -26,9 +26,20 @@ from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
 from anchorview.core.blockwise_kmeans import EmbeddedRows, Refined, kmeans_plusplus, lloyd, repair
 from anchorview.core.compress import Problem, Route, compress
 from anchorview.core.embed import Embedder, Pattern, embedder_of
+from anchorview.core.representative_rows import distinct_by_content, representative_rows
 from anchorview.core.scale import ViewScaling, fit_scalings
 from anchorview.core.solve import Sizes, SolverSettings, leading_spectra, solve
 from anchorview.estimators.auto.consensus import Family
+from anchorview.estimators.auto.coordinates import (
+    MAX_DIRECTIONS,
+    NEIGHBOR_SCALINGS,
+    SCALINGS,
+    STANDARDIZED,
+    Basis,
+    Families,
+    LocatedSamples,
+    fit_bases,
+)
 from anchorview.estimators.auto.neighbors import (
     LABEL_DTYPE,
     N_LANDMARKS,
@@ -38,18 +49,6 @@ from anchorview.estimators.auto.neighbors import (
     NeighborGraph,
     Neighbors,
     fit_landmarks,
-)
-from anchorview.estimators.auto.samples import (
-    MAX_DIRECTIONS,
-    NEIGHBOR_SCALINGS,
-    SCALINGS,
-    STANDARDIZED,
-    Basis,
-    Families,
-    LocatedSamples,
-    distinct_by_content,
-    fit_bases,
-    representative_rows,
 )
 from anchorview.estimators.explanation import ViewMaps
 from anchorview.views.container import MultiViewData, container_with_views

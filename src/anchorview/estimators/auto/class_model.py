@@ -31,8 +31,8 @@ from anchorview.estimators.auto.consensus import (
     agreement_with,
     consensus_of,
 )
+from anchorview.estimators.auto.coordinates import NORMALIZED, STANDARDIZED, LocatedSamples
 from anchorview.estimators.auto.neighbors import LABEL_DTYPE, Landmarks, Neighbors
-from anchorview.estimators.auto.samples import NORMALIZED, STANDARDIZED, LocatedSamples
 
 Samples = LocatedSamples | CandidatePool
 """Samples in coordinates and among landmarks."""

@@ -26,8 +26,8 @@ from scipy.sparse.csgraph import dijkstra
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array
 from anchorview.core.neighbors import nearest_centers
+from anchorview.estimators.auto.coordinates import NORMALIZED, SHARING_A_BASIS
 from anchorview.estimators.auto.neighbors import NeighborGraph
-from anchorview.estimators.auto.samples import NORMALIZED, SHARING_A_BASIS
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.estimators.representation import WORDS, evidence_word
 from anchorview.views.container import MultiViewData, container_with_views
@@ -40,10 +40,6 @@ ROWS, ROWS_PER_CLUSTER = 1_000, 20
 
 N_DIRECTIONS = 50
 """Number of leading directions of each view in which samples are compared."""
-
-LONG_ROWS = 3.0
-"""Samples that are further from the median of a view than so many times the median distance are
-moved to this distance: wild values decide nothing."""
 
 N_PARTITIONS = 5
 """Number of random partitions of the graph; their cuts vary by 5 to 20 %."""
@@ -108,13 +104,8 @@ class JudgedSamples:
         self.rows = np.sort(order[:count])
         """Positions of the samples."""
         some = coordinates[self.rows]
-        available = np.ones((count, len(some.views)), bool)
-        available = available if some.available is None else some.available
-        points = [
-            _without_long_rows(view[:, :N_DIRECTIONS].astype(np.float64), has)
-            for view, has in zip(some.views, available.T, strict=True)
-        ]
-        self._data = container_with_views(some, tuple(points))
+        points = tuple(view[:, :N_DIRECTIONS].astype(np.float64) for view in some.views)
+        self._data = container_with_views(some, points)
         self._chances: dict[int, float] = {}
 
     def enough_for(self, n_clusters: int) -> bool:
@@ -258,49 +249,20 @@ def without_clusters(
     for scaling, plain in SHARING_A_BASIS.items():
         if scaling not in coordinates:
             continue
-        noise = normal_noise(coordinates[plain], mixing)
-        views = []
-        for p, view in enumerate(noise.views):
-            has = slice(None) if noise.available is None else noise.available[:, p]
-            rows = unit_rows(view[has])
-            if scaling == NORMALIZED and len(rows):
-                rows -= rows.mean(axis=0)
-            scaled = np.zeros_like(view)
-            scaled[has] = rows / max(np.linalg.norm(rows), np.finfo(float).tiny)
-            views.append(scaled)
-        drawn |= {scaling: container_with_views(noise, tuple(views)), plain: noise}
+        data = coordinates[plain]
+        noise, scaled = ([np.zeros(view.shape, view.dtype) for view in data.views] for _ in "ab")
+        for p, view in enumerate(data.views):
+            has = np.arange(n) if data.available is None else np.flatnonzero(data.available[:, p])
+            if len(has):
+                means = view[has].mean(axis=0, dtype=np.float64)
+                around = mixing[np.ix_(has, has)] @ (view[has] - means) / np.sqrt(len(has))
+                rows = unit_rows(around + means)
+                rows -= rows.mean(axis=0) if scaling == NORMALIZED else 0
+                noise[p][has] = around + means
+                scaled[p][has] = rows / max(np.linalg.norm(rows), np.finfo(float).tiny)
+        for name, views in ((scaling, scaled), (plain, noise)):
+            drawn[name] = container_with_views(data, tuple(views))
     return drawn
-
-
-def normal_noise(data: MultiViewData, mixing: Array) -> MultiViewData:
-    """Rows of a normal distribution with the means and covariances of samples.
-
-    Covariances are those within and between the views; the same rows lack views. Rows are mixed by
-    a square matrix of standard normal numbers.
-    """
-    views = []
-    for p, view in enumerate(data.views):
-        has = np.arange(len(data))
-        if data.available is not None:
-            has = np.flatnonzero(data.available[:, p])
-        rows = view[has].astype(np.float64)
-        means = rows.mean(axis=0) if len(has) else 0.0
-        drawn = np.zeros(view.shape)
-        drawn[has] = mixing[np.ix_(has, has)] @ (rows - means) / np.sqrt(max(1, len(has))) + means
-        views.append(drawn.astype(view.dtype))
-    return container_with_views(data, tuple(views))
-
-
-def _without_long_rows(rows: Array, has: Array) -> Array:
-    """Rows of a view around the median, those far away moved closer; zero where it lacks."""
-    moved = np.zeros_like(rows)
-    if not has.any():
-        return moved
-    around = rows[has] - np.median(rows[has], axis=0)
-    lengths = np.linalg.norm(around, axis=1, keepdims=True)
-    limit = LONG_ROWS * np.median(lengths) or np.inf
-    moved[has] = around * np.minimum(1, limit / np.maximum(lengths, np.finfo(float).tiny))
-    return moved
 
 
 def _valleys(

@@ -17,8 +17,8 @@ from anchorview.core.batch_correction import PartPreparation
 from anchorview.estimators.auto.candidates import Candidate, EmbeddedCandidate, first_partitions
 from anchorview.estimators.auto.class_model import ClassModel
 from anchorview.estimators.auto.consensus import Consensus
+from anchorview.estimators.auto.coordinates import Families, LocatedSamples
 from anchorview.estimators.auto.neighbors import LABEL_DTYPE
-from anchorview.estimators.auto.samples import Families, LocatedSamples
 from anchorview.estimators.explanation import (
     ROUNDING,
     ClusterDistances,

@@ -19,6 +19,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import AT_LEVELS, CandidatePool, families_of
 from anchorview.estimators.auto.consensus import agreement_between, fit_consensus
+from anchorview.estimators.auto.coordinates import NEIGHBOR_SCALINGS, PLAIN
 from anchorview.estimators.auto.evidence import (
     JudgedSamples,
     evidence_value,
@@ -26,7 +27,6 @@ from anchorview.estimators.auto.evidence import (
     without_clusters,
 )
 from anchorview.estimators.auto.labeling import Clustering
-from anchorview.estimators.auto.samples import NEIGHBOR_SCALINGS, PLAIN
 
 ROWS = 1_500
 """Maximum number of rows by which levels are compared."""

@@ -22,9 +22,9 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import CandidatePool
+from anchorview.estimators.auto.coordinates import NORMALIZED, PLAIN
 from anchorview.estimators.auto.evidence import CLEAR_SEPARATION, MIN_SAMPLES, JudgedSamples
 from anchorview.estimators.auto.neighbors import NeighborGraph
-from anchorview.estimators.auto.samples import NORMALIZED, PLAIN
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
 
