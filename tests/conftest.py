@@ -10,7 +10,7 @@ from helpers.browsing import chromium, open_page  # noqa: F401
 # They have no doctests, and share a module name.
 collect_ignore_glob = ["*conftest.py"]
 
-settings.register_profile("default", deadline=None, derandomize=True)
+settings.register_profile("default", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("default")
 
 VECTORS = Path(__file__).parent / "data" / "compared"

@@ -140,6 +140,7 @@ def test_message_shows_that_more_is_needed_than_allowed(needed, allowed):
     assert more > less
 
 
+@pytest.mark.system
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_a_fit_stays_within_its_limit(tmp_path):
     n, width, limit = 300_000, 128, 60e6

@@ -32,7 +32,7 @@ solver_settings = {
 }
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(**solver_settings)
 def test_objective_never_increases_and_constraints_hold(seed, n, widths, n_anchors, beta, init):
     views = make_views(np.random.default_rng(seed), n, widths)
@@ -51,7 +51,7 @@ def test_objective_never_increases_and_constraints_hold(seed, n, widths, n_ancho
     np.testing.assert_allclose(mapped, solution.graph, atol=1e-8)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(**solver_settings)
 @pytest.mark.parametrize("solver", [SampledAnchorsSolver, BoxGraphSolver])
 def test_ablations_are_monotone(solver, seed, n, widths, n_anchors, beta, init):

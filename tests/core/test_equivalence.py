@@ -58,7 +58,7 @@ def fit_all(problem, **options):
     ]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(max_views=12), **settings_to_try)
 def test_routes_agree(problem, **options):
     _, models = fit_all(problem, **options)
@@ -67,7 +67,7 @@ def test_routes_agree(problem, **options):
         assert_same_labels(model, models[2])
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(max_views=6, incomplete=True), **settings_to_try)
 def test_groups_agree_with_masks(problem, **options):
     data, models = fit_all(problem, **options)
@@ -93,7 +93,7 @@ def test_nothing_missing_is_the_complete_path(problem):
     np.testing.assert_array_equal(model.objective_, reference.objective_)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(dtype=np.float32))
 def test_routes_agree_in_single_precision(problem):
     _, models = fit_all(problem)
@@ -137,7 +137,7 @@ def test_the_start_of_wide_views_from_their_products(set_constants):
     assert_same(DALMC(3, **options).fit(views), expected, objective=1e-6, graph=1e-3)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(problem=problems(incomplete=True), block_rows=st.integers(1, 50))
 def test_block_size_does_not_matter(problem, block_rows):
     data = MultiViewData(problem.views, available=problem.available)

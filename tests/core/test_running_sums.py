@@ -23,7 +23,7 @@ def grown(model, data, cuts):
     return model
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     problem=problems(incomplete=True),
     scaling=st.sampled_from(CHUNK_SCALINGS),

@@ -36,7 +36,7 @@ def test_digits_by_default(digits):
     np.testing.assert_allclose(embedding.T @ embedding, np.eye(10), atol=1e-4)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(problem=problems())
 def test_predict_and_transform_reproduce_the_fit(problem):
     model = DALMC(problem.n_clusters, n_init=2, random_state=0)

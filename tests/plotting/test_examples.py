@@ -16,6 +16,7 @@ EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
 DISPLAYS = [path for path in EXAMPLES if path.parent.name == "displays"]
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("quick_layout", "fewer_digits")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_make_pictures(path, tmp_path, monkeypatch):

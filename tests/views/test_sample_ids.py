@@ -122,7 +122,7 @@ def fitted(make):
 
 
 @pytest.mark.parametrize("make", [DALMC, fast_auto])
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(IDS, SEEDS)
 @pytest.mark.filterwarnings("ignore:Transforming to str index")
 def test_an_id_has_the_same_label_in_every_form(make, ids, seed):
@@ -153,7 +153,7 @@ def test_an_id_has_the_same_label_in_every_form(make, ids, seed):
                 pd.testing.assert_frame_equal(table, wanted, rtol=1e-4, check_like=True, obj=name)
 
 
-@settings(max_examples=2)
+@settings(max_examples=1)
 @given(IDS, SEEDS)
 @pytest.mark.filterwarnings("ignore:Transforming to str index")
 def test_a_fit_gives_an_id_the_same_label_in_every_form(ids, seed):
