@@ -36,7 +36,7 @@ from anchorview.estimators.auto.consensus import (
     find_consensus,
 )
 from anchorview.estimators.auto.coordinates import STANDARDIZED, fit_basis
-from anchorview.estimators.auto.neighbors import NeighborGraph
+from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
 from anchorview.experiments.jobs import Job, Result
 from anchorview.metrics import clustering_accuracy
 from data import FOLDER, load, many_images

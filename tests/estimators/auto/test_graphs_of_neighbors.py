@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
-from anchorview.estimators.auto import neighbors
-from anchorview.estimators.auto.neighbors import N_NEIGHBORS, NeighborGraph
+from anchorview.estimators.auto import neighbor_graphs
+from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS, NeighborGraph
 from helpers.data import clustered_views
 
 
@@ -40,7 +40,7 @@ def test_mean_graph_equals_loops(planted):
 
 @pytest.mark.parametrize("dense_size", [500, 10])
 def test_eigenvectors_are_those_of_the_graph(planted, dense_size, set_constants):
-    set_constants(neighbors, DENSE_SIZE=dense_size, EIGENVECTOR_TOLERANCE=1e-10)
+    set_constants(neighbor_graphs, DENSE_SIZE=dense_size, EIGENVECTOR_TOLERANCE=1e-10)
     data, _ = planted
     graphs = [graph_by_loops(view, 10) for view in data.views]
     matrix = np.mean(graphs, axis=0)
@@ -78,7 +78,7 @@ def test_connected_communities_are_merged_first():
     centers = np.repeat(20 * rng.standard_normal((4, 5)), 2, axis=0) + rng.standard_normal((8, 5))
     graph = NeighborGraph(MultiViewData([centers[y] + 0.8 * rng.standard_normal((240, 5))]))
     fine = graph.communities(16.0)
-    merged = neighbors._merged(fine, graph.mean, 4)
+    merged = neighbor_graphs._merged(fine, graph.mean, 4)
     assert adjusted_rand_score(y // 2, merged) == 1
 
 

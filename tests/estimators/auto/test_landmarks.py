@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from anchorview import MultiViewData
-from anchorview.estimators.auto import neighbors
-from anchorview.estimators.auto.neighbors import (
+from anchorview.estimators.auto import neighbor_graphs
+from anchorview.estimators.auto.neighbor_graphs import (
     LEADING,
     N_NEAREST_LANDMARKS,
     Landmarks,
@@ -30,7 +30,7 @@ def fit(data, n_landmarks=30):
 
 @pytest.mark.parametrize("max_distances", [2**20, 50])
 def test_weights_equal_loops(max_distances, set_constants):
-    set_constants(neighbors, MAX_DISTANCES=max_distances)
+    set_constants(neighbor_graphs, MAX_DISTANCES=max_distances)
     rng = np.random.default_rng(1)
     points, rows = rng.standard_normal((12, 4)), rng.standard_normal((20, 7))
     ((near, weights),) = Landmarks((points,), np.ones(1)).nearest(MultiViewData([rows]))

@@ -51,7 +51,7 @@ from anchorview.estimators.auto.model_fit import (
     n_sampled,
     require_fit_memory,
 )
-from anchorview.estimators.auto.neighbors import LABEL_DTYPE, MAX_CLUSTERS
+from anchorview.estimators.auto.neighbor_graphs import LABEL_DTYPE, MAX_CLUSTERS
 from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, require_negative
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring

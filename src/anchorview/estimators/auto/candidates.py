@@ -40,7 +40,7 @@ from anchorview.estimators.auto.coordinates import (
     LocatedSamples,
     fit_bases,
 )
-from anchorview.estimators.auto.neighbors import (
+from anchorview.estimators.auto.neighbor_graphs import (
     LABEL_DTYPE,
     N_LANDMARKS,
     N_NEIGHBORS,

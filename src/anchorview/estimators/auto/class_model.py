@@ -32,7 +32,7 @@ from anchorview.estimators.auto.consensus import (
     consensus_of,
 )
 from anchorview.estimators.auto.coordinates import NORMALIZED, STANDARDIZED, LocatedSamples
-from anchorview.estimators.auto.neighbors import LABEL_DTYPE, Landmarks, Neighbors
+from anchorview.estimators.auto.neighbor_graphs import LABEL_DTYPE, Landmarks, Neighbors
 
 Samples = LocatedSamples | CandidatePool
 """Samples in coordinates and among landmarks."""

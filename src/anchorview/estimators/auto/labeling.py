@@ -18,7 +18,7 @@ from anchorview.estimators.auto.candidates import Candidate, EmbeddedCandidate, 
 from anchorview.estimators.auto.class_model import ClassModel
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.coordinates import Families, LocatedSamples
-from anchorview.estimators.auto.neighbors import LABEL_DTYPE
+from anchorview.estimators.auto.neighbor_graphs import LABEL_DTYPE
 from anchorview.estimators.explanation import (
     ROUNDING,
     ClusterDistances,

@@ -53,7 +53,7 @@ from anchorview.estimators.auto.levels import (
     fit_levels,
     scan_levels,
 )
-from anchorview.estimators.auto.neighbors import N_NEIGHBORS, n_landmarks
+from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS, n_landmarks
 from anchorview.estimators.auto.views import JudgedViews, judge_views
 from anchorview.estimators.representation import structure_sentence
 from anchorview.views.container import MultiViewData

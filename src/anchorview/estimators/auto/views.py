@@ -24,7 +24,7 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import CandidatePool
 from anchorview.estimators.auto.coordinates import NORMALIZED, PLAIN
 from anchorview.estimators.auto.evidence import CLEAR_SEPARATION, MIN_SAMPLES, JudgedSamples
-from anchorview.estimators.auto.neighbors import NeighborGraph
+from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
 

@@ -23,7 +23,7 @@ from anchorview.estimators.auto.class_model import ClassModel
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.coordinates import Families
 from anchorview.estimators.auto.labeling import Clustering, RowSums
-from anchorview.estimators.auto.neighbors import LandmarkLabels
+from anchorview.estimators.auto.neighbor_graphs import LandmarkLabels
 from anchorview.estimators.persistence.codec import (
     FloatSeries,
     require,
