@@ -1,4 +1,4 @@
-"""A clustering method of your own, to copy: late fusion of the partitions of the views.
+"""A clustering method to copy: late fusion of the partitions of the views.
 
 anchorview experiment check own_method:LateFusion
 anchorview experiment run compare --method own_method:LateFusion --method concat-kmeans

@@ -24,7 +24,7 @@ TASKS = {
     "Find the number of clusters": (["Number of clusters"], "model.levels_"),
     "Cluster samples that lack some of the views": (["Missing views"], "A row of NaN marks"),
     "Find out what the clusters are": (["Understanding clusters"], "cluster_markers(model, views"),
-    "Write a report to share with others": (["Reports"], 'write_fit_report("report.html"'),
+    "Write a report to share": (["Reports"], 'write_fit_report("report.html"'),
     "Save a model and label new samples": (["New and growing data"], 'anchorview.load("model'),
     "Cluster data larger than memory": (["Scaling"], 'open_views("folder")'),
     "Cluster the cells of a MuData object": (["Omics data"], "av.tl.auto(mdata"),

@@ -4,7 +4,7 @@ The number of clusters
 ======================
 
 Settings that make different errors agree most, compared with chance, at the numbers of clusters
-that the data have: here three groups, each of which consists of four parts.
+that the data have: here three clusters that consist of four parts each.
 """
 
 import matplotlib.pyplot as plt

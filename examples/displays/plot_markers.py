@@ -3,8 +3,8 @@
 Markers of the clusters
 =======================
 
-Three clusters of samples that are measured in two views. Each cluster has two features of its own:
-in one cluster they are in the first view, in the others in the second.
+Three clusters of samples that are measured in two views. Each cluster has two features
+that no other has: one cluster in the first view, two in the second.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@
 The steps of one fit
 ====================
 
-Three views of 120 samples in three groups: texts tell the first group from the others, images the
-second, and the third view is noise. With two anchors, the space that the views share is a plane.
+Three views of 120 samples in three groups: texts tell one group from the rest, images a
+second one, and the third view is noise. With two anchors, the space that the views share is a plane.
 From a random start, the views agree on three directions, and the noise loses its weight. Points
 have the colors of the groups, which the fit does not know.
 """

@@ -4,7 +4,7 @@ Weight and agreement of the views
 =================================
 
 The weight of a view is its influence on the fit; its agreement says how similar the clusters of the
-view alone are to the result. One of the three views is noise: it has half the weight of the others,
+view alone are to the result. One of the three views is noise: it has half the weight of the rest,
 but no agreement.
 """
 

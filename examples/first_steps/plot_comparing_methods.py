@@ -13,7 +13,7 @@ from anchorview import DALMC, compared, make_multiview
 from anchorview.metrics import clustering_scores
 
 views, y = make_multiview(200, n_clusters=4, separation=4, random_state=0)
-# GraphLeiden needs a package of its own.
+# GraphLeiden needs another package.
 names = [name for name in compared.__all__ if name != "GraphLeiden"]
 methods = [DALMC, *(getattr(compared, name) for name in names)]
 scores = {

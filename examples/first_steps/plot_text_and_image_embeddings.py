@@ -5,7 +5,7 @@ Text and image embeddings
 
 Products have a title and a picture, and neural networks have turned both into vectors. Which
 products belong together? Here the vectors are made: the text tells some kinds of products apart,
-the picture others, and neither all six.
+the picture different ones, and neither all six.
 """
 
 import matplotlib.pyplot as plt

@@ -4,8 +4,8 @@ Prediction with one view
 ========================
 
 The model was fitted to all views, but new samples have only one of them. How good are their
-labels? A single view suffices for a prediction, and the model still knows what it learned from the
-others.
+labels? A single view suffices for a prediction, and the model still knows what it learned from
+all of them.
 """
 
 import matplotlib.pyplot as plt

@@ -38,7 +38,7 @@ plt.show()
 
 # %%
 # Of real samples, the kinds are not known. ``batch_mixing_`` does not need them: it is 0 if samples
-# have neighbors of their own batch only, and 1 if the batches are well mixed.
+# have neighbors of the same batch only, and 1 if the batches are well mixed.
 
 print(corrected.batch_mixing_)
 

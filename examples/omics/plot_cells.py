@@ -25,7 +25,7 @@ names = [f"cell{i}" for i in range(300)]
 
 
 def counted(feature, n_features, mean):
-    """Counts of features, of which each kind of cell has five that are high."""
+    """Counts of features; five are high in each kind of cell."""
     means = mean * rng.lognormal(0, 0.5, (4, 1)) * np.ones((4, n_features))
     for k in range(4):
         means[k, 5 * k : 5 * k + 5] *= 5

@@ -3,8 +3,8 @@
 A view that hurts
 =================
 
-Is one of the views misleading? Three views show the same four clusters, and one has clusters of
-its own. ``leave_one_view_out`` fits the model without each view, and finds the one that disagrees.
+Is one of the views misleading? Three views show the same four clusters, and one has other
+clusters. ``leave_one_view_out`` fits the model without each view, and finds the one that disagrees.
 """
 
 import matplotlib.pyplot as plt

@@ -4,8 +4,8 @@ Which views determine a cluster
 ===============================
 
 Do all clusters depend on the same view? The margin by which a sample is nearer to its
-own cluster than to the others is a sum over its views. Here the first view shows two of the
-clusters clearly and the others faintly, and the second view the reverse.
+cluster than to any other is a sum over its views. Here the first view shows two of the clusters
+clearly and two faintly, and the second view the reverse.
 """
 
 import matplotlib.pyplot as plt
