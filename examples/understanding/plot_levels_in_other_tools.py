@@ -3,9 +3,9 @@
 Levels in other tools
 =====================
 
-Clusters of clusters, as the layers that other tools take. The map shows three groups and their
-twelve parts. If datamapplot is installed, it makes a page with names that follow the zoom; if Toponymy
-is, it has layers of topics to name. Neither is needed for anything else.
+Clusters of clusters, as the layers that other tools take. The map shows three clusters and their
+twelve parts. If datamapplot is installed, it makes a page with names that follow the zoom; if
+Toponymy is, it has layers of topics to name. Neither is needed for anything else.
 """
 
 from importlib.util import find_spec
