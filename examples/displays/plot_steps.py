@@ -3,7 +3,7 @@
 The steps of one fit
 ====================
 
-Three views of 120 samples of three classes: texts tell one class from the rest, images a second one,
+Views of 120 samples of three classes: texts tell one class from the rest, images a second one,
 and the third view is noise. With two anchors, the space that the views share is a plane. From a
 random start, the views agree on three directions, and the noise loses its weight. Points have the
 colors of the classes, which the fit does not know.
