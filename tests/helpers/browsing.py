@@ -50,6 +50,12 @@ class OpenPage:
         assert self.js("window.hacked") is None
 
 
+def unfold(page: OpenPage) -> None:
+    """Open all folded parts."""
+    page.run('document.querySelectorAll("details").forEach((fold) => (fold.open = true));')
+    wait_for_frames(page)
+
+
 def wait_for_frames(page: OpenPage) -> None:
     """Wait until pending changes are drawn."""
     page.js("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

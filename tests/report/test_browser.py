@@ -2,16 +2,10 @@
 
 import pytest
 
-from helpers.browsing import wait_for_frames
+from helpers.browsing import unfold, wait_for_frames
 from helpers.pages import EVIL
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
-
-
-def unfold(page):
-    """Open all folded parts."""
-    page.run('document.querySelectorAll("details").forEach((fold) => (fold.open = true));')
-    wait_for_frames(page)
 
 
 def test_charts_and_map_are_drawn_without_errors_network_or_scripts(open_page, report_path):
@@ -19,7 +13,7 @@ def test_charts_and_map_are_drawn_without_errors_network_or_scripts(open_page, r
     unfold(page)
     assert page.ask("drawnPixels") > 500
     images = page.page.locator("main img")
-    assert images.count() >= 6
+    assert images.count() >= 3
     assert images.evaluate_all("(all) => all.every((i) => i.naturalWidth > 200 && i.alt)")
     assert page.page.locator("h1").inner_text() == EVIL
     page.assert_clean()
@@ -83,8 +77,7 @@ def test_keyboard_focus_is_visible_everywhere(open_page, report_path):
     assert stops[0]["visible"]
     assert stops[1]["name"] == "theme"
     names = {stop["name"] for stop in stops}
-    assert {"scroll wide", "scroll"} & names
-    assert {"sort", "link", "quiet"} <= names
+    assert {"sort", "link"} <= names
     assert {"map-canvas", "map-color", "map-lasso", "cards-search"} <= names
     ours = [stop for stop in stops if stop["name"] != "BODY"]
     assert [s for s in ours if s["outline"] != "solid" or not s["visible"]] == []
@@ -92,7 +85,7 @@ def test_keyboard_focus_is_visible_everywhere(open_page, report_path):
 
 def test_click_on_a_column_header_sorts_the_table(open_page, report_path):
     page = open_page(report_path)
-    page.page.get_by_text("Samples, weights and agreement of the views").click()
+    page.page.get_by_text("Weights and agreement, and why they are not importance").click()
     # Weights of the views differ, unlike sizes of clusters.
     head = page.page.get_by_role("button", name="Weight", exact=True).first
     table = page.page.locator("table", has=head).first

@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anchorview import MultiViewData
 from anchorview.core.assign import ClusterSpread
 from anchorview.report import sample_map as map_module
-from anchorview.report.cluster_sections import cluster_cards
+from anchorview.report.cluster_sections import cards_of_levels
 from anchorview.report.findings import Certainty, CheckedFit, Findings
 from anchorview.report.page import Section, write_page
 from anchorview.report.sample_map import SampleContents
-from helpers.browsing import hover
+from helpers.browsing import hover, unfold
 from helpers.pages import EVIL
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
@@ -63,21 +64,27 @@ def many_clusters(tmp_path_factory):
                 "effect": 2.0,
                 "mean_in": 1.0,
                 "mean_out": 0.0,
+                "nonzero_in": 1.0,
+                "nonzero_out": 0.5,
             }
         )
+        features = {"text": pd.DataFrame(np.zeros((n, k)), columns=markers["feature"])}
+        fit.described = MultiViewData(features)
         representatives = pd.DataFrame({"cluster": np.arange(k), "row": 8 * np.arange(k)})
         confidence = random.random_sample(n)
         certainty = Certainty(confidence, (labels + 1) % k, confidence < 0.5, "")
-        findings = Findings(clusters, certainty, representatives, markers, None, [])
+        titles = [f"title {c}" for c in range(k)]
+        findings = Findings(clusters, titles, certainty, representatives, markers)
+        levels = {"only": (fit, findings)}
         contents = SampleContents(ids, None, None, on_map=True)
         with pytest.MonkeyPatch.context() as patch:
             positions = np.asarray(model.embedding_)
             patch.setattr(map_module, "map_layout", lambda *_, **__: (np.arange(n), positions))
-            drawn = map_module.sample_map(fit, findings, contents)
+            drawn = map_module.sample_map(levels, "only", contents)
         path = tmp_path_factory.mktemp("clusters") / "page.html"
-        cards = Section("Clusters", [cluster_cards(fit, findings, contents)])
+        cards = Section("Clusters", [cards_of_levels(levels, "only", contents)])
         sections = [Section("Map", [drawn]), cards]
-        write_page(path, "Clusters", "many", sections, verdict=f"{k} clusters.")
+        write_page(path, "Clusters", "many", sections, verdict=[f"{k} groups."])
         return path
 
     return write
@@ -108,6 +115,9 @@ def mapping(page):
 @pytest.mark.parametrize("k", [50, 500])
 def test_many_clusters_are_found_and_ordered(open_page, many_clusters, k):
     page = open_page(many_clusters(k))
+    assert shown(page)[0] == 7  # The largest
+    order = page.page.get_by_label("Order", exact=True)
+    order.select_option("number")
     assert shown(page) == list(range(24))
     search = page.page.get_by_label("Find clusters")
     search.fill(f"gene{k - 1}")
@@ -116,13 +126,10 @@ def test_many_clusters_are_found_and_ordered(open_page, many_clusters, k):
     search.fill("sample 80")
     assert 10 in shown(page)
     search.fill("")
-    order = page.page.get_by_label("Order", exact=True)
-    order.select_option("size")
-    assert shown(page)[0] == 7
     order.select_option("confidence")
-    confidence = page.page.locator("#cards > .card:visible dd:first-of-type")
-    values = [float(text.split()[0]) for text in confidence.all_inner_texts() if "%" in text]
-    assert values[:24] == sorted(values[:24])
+    cards = page.page.locator("#cards > .card:visible")
+    values = cards.evaluate_all("(all) => all.map((card) => Number(card.dataset.confidence))")
+    assert values == sorted(values)
     page.page.get_by_role("button", name=f"Show {min(k - 24, 96)} more clusters").click()
     assert len(shown(page)) == min(k, 120)
     # No legend: numbers are on the map, as many as there is room for.
@@ -133,12 +140,14 @@ def test_many_clusters_are_found_and_ordered(open_page, many_clusters, k):
 
 def test_clusters_on_the_map_and_links_open_cards(open_page, many_clusters):
     page = open_page(many_clusters(50))
+    page.page.locator("#cluster-23 .more > summary").click()
     page.page.locator("#cluster-23 a[data-open]").click()
     assert page.js("document.activeElement.id") == "cluster-24"
     assert page.page.locator("#cluster-24").is_visible()
     page.page.locator("#cluster-23").get_by_role("button", name="Select on the map").click()
     assert (
-        page.page.locator("#map-status").inner_text() == "8 samples selected; by cluster: 23 (8)."
+        page.page.locator("#map-status").inner_text()
+        == "8 samples selected; by cluster: title 23 (8)."
     )
     page.assert_clean()
 
@@ -159,6 +168,7 @@ def test_renamed_and_merged_clusters_are_downloaded_as_a_mapping(open_page, many
     assert "48 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
     merged = {"5": "5 + 6", "6": "5 + 6"}
     assert mapping(page) == {"0": EVIL, "1": "T cells", "3": "T cells", **merged}
+    unfold(page)
     # The nearest clusters have their new names, and no cluster is nearest to itself.
     assert page.page.locator("#cluster-4 a[data-open]").inner_text() == "5 + 6"
     assert page.page.locator("#cluster-5 a[data-open]").is_hidden()
@@ -181,7 +191,8 @@ def test_on_phones_cards_are_folded_until_they_are_opened(open_page, many_cluste
     page = open_page(many_clusters(50), width=360, height=800)
     assert page.js("document.documentElement.scrollHeight") < 5000
     page.page.locator("#cluster-3 summary").first.click()
+    page.page.locator("#cluster-3 .more > summary").click()
     page.page.locator("#cluster-3 a[data-open]").click()
-    assert page.page.locator("#cluster-4 dl").is_visible()
-    assert page.page.locator("#cluster-5 dl").is_hidden()
+    assert page.page.locator("#cluster-4 .size").is_visible()
+    assert page.page.locator("#cluster-5 .size").is_hidden()
     page.assert_clean()

@@ -119,20 +119,32 @@ def test_keys_move_and_zoom_and_the_wheel_scrolls_the_page(open_page, report_pat
     assert pixels(page) == before
 
 
-def test_levels_are_colorings(open_page, tmp_path):
+def test_the_switch_of_levels_changes_map_and_cards(open_page, tmp_path):
     views, _ = nested_views()
     model = AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
     write_fit_report(tmp_path / "levels.html", model, views)
     page = open_page(tmp_path / "levels.html")
-    assert f"Cluster of 9\n{model.labels_at(9)[0]}" in hover(page, 0)
-    page.page.get_by_label("Color", exact=True).select_option("cluster of 9")
+    assert "Cluster\ncluster 0" in hover(page, int(np.flatnonzero(model.labels_ == 0)[0]))
+    page.page.get_by_role("button", name="Fine 9").click()
     wait_for_frames(page)
     assert page.page.locator("#map-canvas").get_attribute("data-labels") == "9"
+    assert page.page.locator(".card:visible").count() == 9
+    row = int(np.flatnonzero(model.labels_at(9) == 8)[0])
+    assert "Cluster\ncluster 8" in hover(page, row)
+    card = page.page.locator("#Fine-cluster-8")
+    card.locator(".more > summary").click()
+    card.get_by_role("button", name="Select on the map").click()
+    count = int((model.labels_at(9) == 8).sum())
+    assert page.page.locator("#map-status").inner_text().startswith(f"{count} samples selected")
+    page.page.get_by_role("button", name="Coarse 3").click()
+    assert page.page.locator(".card:visible").count() == 3
     page.assert_clean()
 
 
 def test_representatives_and_doubtful_samples_are_shown_on_the_map(open_page, report_path):
     page = open_page(report_path)
+    page.page.get_by_text("How sure is this?").click()
+    page.page.get_by_text("Doubtful samples", exact=True).first.click()
     for place in ("#cards", "table:has(.link)"):
         link = page.page.locator(place).first.locator("button.link").first
         link.click()

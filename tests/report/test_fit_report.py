@@ -1,11 +1,13 @@
 """Contents of the report of a fit, for every kind of model."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 
@@ -26,13 +28,18 @@ from anchorview.report.cluster_sections import (
     cluster_cards,
     cluster_table,
     confusion_section,
-    doubtful_section,
+    doubtful_parts,
 )
-from anchorview.report.findings import Certainty, CheckedFit, Findings, inspect_fit, verdict
-from anchorview.report.model_sections import python_call
+from anchorview.report.findings import Certainty, CheckedFit, Findings, inspect_fit
+from anchorview.report.model_sections import (
+    pattern_parts,
+    python_call,
+    view_section,
+)
 from anchorview.report.page import Table, Text
 from anchorview.report.sample_map import SampleContents
-from anchorview.report.view_sections import pattern_parts, view_section
+from anchorview.report.verdict import verdict
+from helpers.data import clustered_views, nested_views
 from helpers.pages import EVIL, ParsedPage
 from helpers.tables import customer_views
 
@@ -70,8 +77,7 @@ def checked(model, X, target=None, sample_ids=None):
 
 def test_sections_of_a_complete_report(report_path):
     assert ", ".join(ParsedPage(report_path).section_titles) == (
-        "Map of the samples, Clusters, Doubtful samples, Views, Clusters and classes, "
-        "Number of clusters, Technical details"
+        "Map of the samples, Clusters, Views, Clusters and classes, Technical details"
     )
 
 
@@ -79,8 +85,7 @@ def test_sections_of_a_plain_fit(problem, report):
     views, _, model = problem
     page = report(model, views, seconds=1.25)
     assert ", ".join(page.section_titles) == (
-        "Map of the samples, Clusters, Doubtful samples, Views, Number of clusters, "
-        "Technical details"
+        "Map of the samples, Clusters, Views, Technical details"
     )
     assert "Seconds 1.25" in page.text
     assert "The number of clusters, 3, was given." in page.text
@@ -118,7 +123,7 @@ def test_any_model_with_labels_has_a_report(problem, report, model):
     page = report(model, views, target=y)
     assert page.attributes("canvas")
     assert page.text.count("Typical samples") == len(np.unique(model.labels_))
-    assert {"Doubtful samples", "Views", "Clusters and classes"} <= set(page.section_titles)
+    assert {"Views", "Clusters and classes"} <= set(page.section_titles)
     assert "predictions of the model from each view" not in page.text
     assert "Download names" not in page.text  # It cannot be relabeled.
     assert ("cannot be fitted without" in page.text) == isinstance(model, Refitted)
@@ -223,23 +228,18 @@ def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
     contents = SampleContents(sample_ids, None, None, on_map=True)
     found = inspect_fit(fit)
     found.certainty.doubtful[:] = False
-    assert doubtful_section(fit, found, contents).text == "No sample is doubtful."
-    order = np.argsort(model.confidence_)
-    found.certainty.doubtful[order[:35]] = True
-    table, end = doubtful_section(fit, found, contents).parts
+    assert doubtful_parts(fit, found, contents) == []
+    found.certainty.doubtful[np.argsort(model.confidence_)[:35]] = True
+    (folded,) = doubtful_parts(fit, found, contents)
+    (table,) = folded.parts
     rows = [link.row for link in table.frame["Sample"]]
     assert len(rows) == len(set(rows)) == 30
-    assert end.text.startswith("5 more are doubtful;")
+    assert "30 most doubtful of 35" in table.caption
     rest = np.delete(model.confidence_, rows)
     assert model.confidence_[rows].max() <= rest.min()
     assert [link.id for link in table.frame["Sample"]] == [sample_ids[row] for row in rows]
-    assert table.frame["Cluster"].tolist() == [str(model.labels_[row]) for row in rows]
+    assert table.frame["Cluster"].tolist() == [found.titles[model.labels_[row]] for row in rows]
     assert (table.frame["Cluster"] != table.frame["Next cluster"]).all()
-    found.certainty.doubtful[order[2:]] = False
-    table, end = doubtful_section(fit, found, contents).parts
-    assert len(table.frame) == 2
-    share = f"{model.confidence_[order[2]]:.0%}"
-    assert end.text == f"Doubtful samples end here. The next one has a confidence of {share}."
 
 
 @pytest.mark.parametrize(
@@ -274,19 +274,24 @@ def test_planted_feature_is_on_the_card_of_its_cluster(problem):
     model = DALMC(n_clusters=3, random_state=0).fit(frames)
     fit = checked(model, frames)
     contents = SampleContents(None, None, None, on_map=True)
-    cards = cluster_cards(fit, inspect_fit(fit), contents).values["cards"]
-    planted = model.labels_[np.flatnonzero(y == 1)[0]]
-    names, shares, markers = zip(*cards[planted]["views"], strict=True)
-    leading = markers[names.index(first)][0]
+    cards = cluster_cards(fit, inspect_fit(fit), contents)
+    planted = cards[model.labels_[np.flatnonzero(y == 1)[0]]]
+    leading = planted["differences"][0]
     assert leading["feature"] == "planted"
-    assert leading["effect"] > 0
+    assert 50 <= float(leading["inside"]) <= 51
+    assert 0 <= float(leading["outside"]) <= 1
+    assert planted["title"].startswith("planted 50.")
+    names, shares, differences = zip(*planted["views"], strict=True)
     assert sum(shares) == pytest.approx(1)
+    assert leading in differences[names.index(first)]
     for card in cards:
-        assert {model.labels_[link.row] for link in card["samples"]} == {card["cluster"]}
+        assert {model.labels_[link.row] for link, _ in card["samples"]} == {card["cluster"]}
+        # Values of the typical samples in the columns that set their cluster apart.
+        assert all(card["differences"][0]["feature"] in values for _, values in card["samples"])
 
 
 @pytest.mark.parametrize("kind", ["dalmc", "auto", "labels"])
-def test_tables_with_categories(report, tmp_path, kind):
+def test_tables_with_categories(report, kind):
     views, y = customer_views()
     views["customers"] = views["customers"].drop(columns="name")
     model = {"dalmc": DALMC(3, random_state=0), "auto": AutoDALMC(3, random_state=0)}.get(kind)
@@ -294,13 +299,39 @@ def test_tables_with_categories(report, tmp_path, kind):
     page = report(model, views)
     markers = cluster_markers(model, views)
     first = markers[markers["kind"] == "level"].drop_duplicates("cluster")
-    assert set(first["feature"]) == {"plan=free", "plan=pro", "plan=team"}
+    assert kind == "auto" or set(first["feature"]) == {"plan=free", "plan=pro", "plan=team"}
     for row in first.to_dict("records"):
-        shares = f"{percent(row['mean_in'])} ({percent(row['mean_out'])} elsewhere)"
-        assert f"{row['feature']} {shares}" in page.text
+        shares = f"{percent(row['mean_in'])} {percent(row['mean_out'])}"
+        assert f"{row['feature'].replace('=', ': ')} {shares}" in page.text
     described = "customers: 1 number, 3 categories (9 levels), 1 date." in page.text
     assert described == (kind != "labels")
-    assert 'title="since: mean 202' in (tmp_path / "report.html").read_text()
+    assert re.search(r"since 202\d-\d\d 202\d-\d\d", page.text)
+
+
+def test_texts_and_metadata_that_were_not_clustered_are_in_titles(problem, report):
+    views, y, model = problem
+    words = np.array(["stereo sound", "garden hose", "puzzle game"])
+    texts = [f"new {words[c]} {row}" for row, c in enumerate(y)]
+    metadata = pd.DataFrame({"shop": np.array(["Rome", "Oslo", "Lima"])[y], "id": np.arange(90)})
+    page = report(model, views, texts=texts, metadata=metadata)
+    titles = {card["data-title"] for tag, card in page.tags if card.get("class") == "card"}
+    assert len(titles) == 3
+    for shop, pair in zip(("Rome", "Oslo", "Lima"), words, strict=True):
+        (title,) = (title for title in titles if title.startswith(f"{shop}: "))
+        assert set(pair.split()) & set(title.replace(",", "").split())
+
+
+def test_every_level_has_cards_and_is_a_branch_of_the_tree(report):
+    views, _ = nested_views()
+    model = AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
+    page = report(model, views)
+    levels = [attrs for attrs in page.attributes("ul") if attrs.get("class") == "cards"]
+    assert [level["data-level"] for level in levels] == ["Coarse", "Fine"]
+    assert ["hidden" in level for level in levels] == [False, True]
+    cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]
+    sizes = [*np.bincount(model.labels_), *np.bincount(model.labels_at(9))]
+    assert [int(card["data-size"]) for card in cards] == sizes
+    assert "three groups (clusters) among 180 samples (or nine finer ones)" in page.text.lower()
 
 
 def test_confusion_matrix_is_limited_to_the_clusters_and_classes_that_differ_most(problem):
@@ -332,9 +363,14 @@ def test_confusion_matrix_is_limited_to_the_clusters_and_classes_that_differ_mos
 def test_views_and_expensive_fits_without_one(problem, report, set_constants):
     views, _, model = problem
     fit = checked(model, views)
-    section = view_section(fit, inspect_fit(fit))
-    assert section.text == "No view disagrees with the others."
-    (folded,) = section.parts
+    found = inspect_fit(fit)
+    section = view_section(fit, found)
+    assert section.text == ""
+    table, _, folded = section.parts
+    # By what the views contribute.
+    assert table.frame["View"].tolist() == found.shares.index.tolist()
+    assert found.shares.is_monotonic_decreasing
+    assert set(table.frame["Without it, the result would be"]) == {"the same"}
     (table,) = [part for part in folded.parts if isinstance(part, Table)]
     assert table.frame["Weight"].tolist() == pytest.approx(model.views_["weight"].tolist())
     assert table.frame["Samples"].tolist() == [90] * len(views)
@@ -345,11 +381,9 @@ def test_views_and_expensive_fits_without_one(problem, report, set_constants):
         text.startswith("The model was fitted again without each view, on 90 samples. ")
         for text in texts
     )
-    disagreeing = inspect_fit(fit)
-    disagreeing.without_view.loc["view_1", "disagrees"] = True
-    section = view_section(fit, disagreeing)
+    found.without_view.loc["view_1", "disagrees"] = True
+    section = view_section(fit, found)
     assert section.text.startswith("view_1 disagrees with the other views. Such a view may be")
-    assert isinstance(section.parts[0], Table)
     set_constants(findings, MAX_REFIT_COST=1.0)
     page = report(model, views)
     assert "The results without each view are left out" in page.text
@@ -433,46 +467,55 @@ def test_association_with_other_variables(problem, report):
     assert not any("hacked" in script for _, script in page.scripts)
     with pytest.raises(ValueError, match="associations lacks the column 'variable'"):
         report(model, views, associations=table)
-    assert report(model, views, metadata=table).text == page.text
+    assert "1 of 2 variables differ" in report(model, views, metadata=table).text
 
 
-def sentence(doubtful_by_cluster, disagreeing=()):
+def sentences(doubtful_by_cluster, disagreeing=(), shares=(), **attributes):
     """Verdict on clusters of 20 samples, of which so many are doubtful."""
     k = len(doubtful_by_cluster)
     labels = np.repeat(np.arange(k), 20)
     doubtful = np.concatenate([np.arange(20) < count for count in doubtful_by_cluster])
     without = pd.DataFrame({"disagrees": [view in disagreeing for view in "abc"]}, index=[*"abc"])
-    fit = CheckedFit(SimpleNamespace(labels_=labels))
+    if attributes:
+        attributes |= {"candidates_": None}
+    fit = CheckedFit(SimpleNamespace(labels_=labels, **attributes))
     frame = pd.DataFrame({"size": [20] * k, "doubtful": doubtful_by_cluster})
+    for view, share in zip("abc", shares, strict=False):
+        frame[f"view:{view}"] = share
+    if "borders_" in attributes:
+        frame["border"] = attributes["borders_"]
     certainty = Certainty(1.0 - doubtful, np.full(20 * k, -1), doubtful, "")
-    findings = Findings(frame, certainty, None, None, without, [])
-    return verdict(fit, findings)
+    titles = [f"title {c}" for c in range(k)]
+    return verdict(fit, Findings(frame, titles, certainty, without_view=without))
 
 
-@pytest.mark.parametrize(
-    ("doubtful", "disagreeing", "expected"),
-    [
-        ([0, 0, 0], "", "3 clusters, all of them clear; 0 of 60 samples are doubtful."),
-        ([0, 1, 0], "", "3 clusters, all of them clear; 1 of 60 samples is doubtful."),
-        (
-            [0, 15, 1],
-            "b",
-            "3 clusters, clear but for cluster 1; 16 of 60 samples are doubtful; b disagrees with "
-            "the other views.",
-        ),
-        (
-            [10, 10, 0],
-            "ab",
-            "3 clusters, clear but for clusters 0 and 1; 20 of 60 samples are doubtful; a and b "
-            "disagree with the other views.",
-        ),
-        ([20, 20], "", "2 clusters, none of them clear; 40 of 40 samples are doubtful."),
-        (
-            [10, 10, 0, 10, 10],
-            "",
-            "5 clusters, only 1 of them clear; 40 of 100 samples are doubtful.",
-        ),
-    ],
-)
-def test_verdict(doubtful, disagreeing, expected):
-    assert sentence(doubtful, disagreeing) == expected
+def test_verdict_says_what_there_is_what_decides_and_what_to_be_careful_about():
+    there, decides = sentences([0, 0, 0], shares=(0.6, 0.3, 0.1), structure_=0.9)
+    assert there.startswith("Three groups (clusters) among 60 samples, clearly different")
+    assert decides == "What sets the groups apart: mostly “a”, then “b”."
+    there, decides, care = sentences(
+        [0, 15, 1], "b", (0.34, 0.33, 0.33), structure_=0.3, borders_=("strong", "weak", "strong")
+    )
+    assert "without sharp borders; 27 of 100 samples stand between groups" in there
+    assert "“a”, “b” and “c” about equally" in decides
+    assert care.startswith("Be careful: “title 1” is not clearly apart from the others; “b” does")
+    there, care = sentences([20, 20], structure_=0.0)
+    assert there == "No real groups: the two that are shown divide 40 samples arbitrarily."
+    assert "do not treat these groups as if they existed" in care
+    assert sentences([20], structure_=0.0) == [
+        "No groups: nothing sets some of the 20 samples apart from the others."
+    ]
+    # No decimals, no scales, no numbers of clusters.
+    _, care = sentences([0, 0])
+    assert "whether the groups are real was not tested" in care
+    (_, care) = sentences([9] * 6, structure_=0.6)
+    assert "none of the groups is clearly apart" in care
+
+
+def test_sparse_views_without_their_batches(tmp_path):
+    views, _ = clustered_views(90, 3)
+    sparse_view = sparse.random_array((90, 20), density=0.2, random_state=0, format="csr")
+    data = MultiViewData({**views, "counts": sparse_view}, batch=np.arange(90) % 2)
+    model = DALMC(3, random_state=0).fit(data)
+    write_fit_report(tmp_path / "report.html", model, data)
+    assert "Result without it" in (tmp_path / "report.html").read_text()

@@ -6,9 +6,9 @@ import io
 import numpy as np
 import pytest
 
-from anchorview import DALMC, AutoDALMC
+from anchorview import DALMC, AutoDALMC, load_digits
 from anchorview.report import sample_map, write_fit_report
-from anchorview.report.findings import CheckedFit, inspect_fit
+from anchorview.report.findings import CheckedFit, inspect_fit, inspect_level
 from anchorview.report.sample_map import SampleContents, pattern_name, thumbnail
 from helpers.data import clustered_views, nested_views
 
@@ -29,7 +29,7 @@ def pictures(tmp_path_factory):
 
 def decoded(uri):
     head, _, content = uri.partition(",")
-    assert head == "data:image/jpeg;base64"
+    assert head in ("data:image/jpeg;base64", "data:image/png;base64")
     return images.open(io.BytesIO(base64.b64decode(content)))
 
 
@@ -99,7 +99,8 @@ def drawn(incomplete_fit, set_constants):
     set_constants(sample_map, map_layout=lambda *_, **__: (rows, positions))
     fit = CheckedFit(model, data, target=target, sample_ids=sample_ids)
     contents = SampleContents(sample_ids, None, None, on_map=True)
-    return sample_map.sample_map(fit, inspect_fit(fit), contents).values, rows, positions
+    levels = {"only": (fit, inspect_fit(fit))}
+    return sample_map.sample_map(levels, "only", contents).values, rows, positions
 
 
 def test_points_have_the_values_of_their_samples_and_keep_their_shape(drawn, incomplete_fit):
@@ -130,10 +131,25 @@ def test_points_have_their_cluster_at_each_level():
     views, _ = nested_views()
     model = AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
     fit = CheckedFit(model, views)
+    level = fit.at_level(9)
+    levels = {"Coarse": (fit, inspect_fit(fit)), "Fine": (level, inspect_level(level))}
     contents = SampleContents(None, None, None, on_map=True)
-    drawn = sample_map.sample_map(fit, inspect_fit(fit), contents).values
-    assert list(drawn["colorings"].values()) == ["cluster", "cluster of 9", "confidence"]
-    rows = drawn["payload"]["rows"]
-    level = drawn["payload"]["partitions"]["cluster of 9"]
-    labels = [int(level["names"][code]) for code in level["codes"]]
-    assert labels == model.labels_at(9)[rows].tolist()
+    drawn = sample_map.sample_map(levels, "Coarse", contents).values
+    assert drawn["levels"] == {"Coarse": 3, "Fine": 9}
+    codes = drawn["payload"]["partitions"]["Fine clusters"]["codes"]
+    assert codes == model.labels_at(9)[drawn["payload"]["rows"]].tolist()
+
+
+def test_pixels_are_thumbnails():
+    digits = load_digits()
+    pixels = digits.views["pixels"].reshape(-1, 16, 15)
+    picture = decoded(thumbnail(pixels[0], 0))
+    assert (picture.format, picture.size) == ("PNG", (15, 16))
+    dark = np.asarray(picture.convert("L")) < 128
+    ink = pixels[0] > pixels[0].max() / 2
+    assert (dark == ink).mean() > 0.9
+    fit = CheckedFit(
+        DALMC(2, random_state=0).fit(pixels.reshape(len(pixels), -1)), thumbnails=pixels
+    )
+    contents = SampleContents(None, None, fit.thumbnails, on_map=True)
+    assert contents.link(7).has_thumbnail

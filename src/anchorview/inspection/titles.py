@@ -23,9 +23,12 @@ MIN_EFFECT, RELATIVE_EFFECT, LARGE_EFFECT = 0.3, 0.35, 3.0
 """Least effect of a feature in a title, and relative to the strongest; larger ones than the last
 count the same."""
 
-MIN_SHARE, OFTEN, RARE = 0.5, 0.25, 0.1
+MIN_SHARE, OFTEN, RARE = 0.6, 0.25, 0.1
 """Shares of its samples from which on a cluster has a level, or often has it if nothing else is
 known, and up to which it lacks it."""
+
+FEW_VALUES = 0.25
+"""Share of values that are not 0 below which they are counted."""
 
 MAX_PIECES, MAX_LENGTH, MAX_PIECE = 4, 44, 32
 """Maximum number of features in a title, its length after the first two, and that of a feature."""
@@ -114,7 +117,7 @@ def _piece(marker: Mapping[Any, Any], with_mean: bool, is_only: bool, least: flo
     if marker["kind"] == "date":
         return f"{name} {date_text(inside)}"
     is_level = marker["kind"] == "level"
-    if is_level or _is_indicator(marker):
+    if is_level or is_indicator(marker):
         level = _level(marker).lower() if is_level else "yes"
         if level in YES | NO:
             has = inside if level in YES else 1 - inside
@@ -126,12 +129,17 @@ def _piece(marker: Mapping[Any, Any], with_mean: bool, is_only: bool, least: flo
             return f"often {name} {level}"
         stands_alone = is_only and sum(map(str.isalpha, level)) >= 3
         return f"{level}:" if stands_alone else f"{name} {level}"
-    if with_mean:
+    if with_mean and not is_mostly_zero(marker):
         return f"{name} {number_text(inside)}"
     return name if inside > outside else f"low {name}"
 
 
-def _is_indicator(marker: Mapping[Any, Any]) -> bool:
+def is_mostly_zero(marker: Mapping[Any, Any]) -> bool:
+    """Whether few samples have any value, as of words: their share tells more than the mean."""
+    return bool(min(marker["nonzero_in"], marker["nonzero_out"]) < FEW_VALUES)
+
+
+def is_indicator(marker: Mapping[Any, Any]) -> bool:
     """Whether a number is 0 or 1."""
     shares = marker["nonzero_in"], marker["nonzero_out"]
     return bool(np.allclose(shares, (marker["mean_in"], marker["mean_out"])))

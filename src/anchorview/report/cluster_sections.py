@@ -1,21 +1,23 @@
 """Sections on the clusters: cards, doubtful samples, known classes, other variables."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.text import percent
+from anchorview._utils.text import number_text, percent, shorten
 from anchorview.estimators.relabeling import mapping_header
-from anchorview.inspection import PartitionComparison, associate, compare_partitions
-from anchorview.inspection.markers import shares_text
+from anchorview.inspection import PartitionComparison, compare_partitions
+from anchorview.inspection.titles import MAX_NARROW, date_text, is_indicator, is_mostly_zero
 from anchorview.plotting.axes import svg_of
 from anchorview.plotting.colors import cluster_color
 from anchorview.plotting.heat_map_displays import PartitionComparisonDisplay
 from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
-from anchorview.report.page import Chart, Facts, Interactive, Section, Table, Text
+from anchorview.report.page import Chart, Facts, Folded, Interactive, Part, Section, Table
 from anchorview.report.sample_map import SampleContents
-from anchorview.views.table_columns import pandas_frame
+from anchorview.views.container import MultiViewData, dense_rows
+from anchorview.views.table_columns import TableView
 
 N_DOUBTFUL = 30
 """Number of samples in the table of doubtful ones."""
@@ -27,93 +29,161 @@ MIN_EFFECT = 0.2
 """Features with a smaller effect, by convention less than a small one, are not on cards."""
 
 
-def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Interactive:
-    """Return cards: what each cluster is, its features and views, and typical samples."""
-    typical, markers = findings.representatives, _markers(fit, findings)
-    classes = _largest_classes(fit)
+def cluster_cards(
+    fit: CheckedFit, findings: Findings, contents: SampleContents
+) -> list[dict[Any, Any]]:
+    """Return what the cards of a level show: what each cluster is, typical samples, differences."""
+    typical, described = findings.representatives, fit.described
     columns = ["size", "share", "confidence", "doubtful", "separation", "border", "nearest_cluster"]
     numbers = findings.clusters.reindex(columns=columns).astype(object)
+    # What is the same everywhere tells nothing.
+    for name in ("doubtful", "border"):
+        if numbers[name].nunique() <= 1:
+            numbers[name] = None
     cards = numbers.where(numbers.notna(), None).to_dict("records")
-    shares = findings.clusters.reindex(columns=[f"view:{name}" for name in fit.view_names])
-    has_shares = bool(findings.clusters.columns.isin(shares.columns).any())
+    markers = _rows_by(findings.markers, ["cluster", "view"], MIN_EFFECT)
+    differences = _rows_by(findings.differences, ["cluster"], MIN_EFFECT)
     for cluster, card in enumerate(cards):
-        views = [
-            (name, None if np.isnan(share) else share, markers.get((cluster, name), []))
-            for name, share in zip(fit.view_names, shares.iloc[cluster].astype(float), strict=True)
-        ]
+        leading = differences.get((cluster,), [])
         rows = [] if typical is None else typical["row"][typical["cluster"] == cluster].tolist()
+        shares = findings.shares_of(cluster)
+        views = dict.fromkeys([*shares.index, *(view for c, view in markers if c == cluster)])
         card |= {
             "cluster": cluster,
             "name": fit.cluster_names[cluster],
+            "title": findings.titles[cluster],
             "color": cluster_color(cluster),
-            "largest_class": None if classes is None else classes[cluster],
-            # The strongest first: the largest share, or the largest effect of a feature.
-            "views": sorted(views, key=_strength, reverse=True),
-            "samples": [contents.link(row) for row in rows],
+            "differences": [_difference(row, described) for row in leading],
+            "views": [
+                (
+                    view.strip(),
+                    shares.get(view),
+                    [_difference(row, described) for row in markers.get((cluster, view), [])],
+                )
+                for view in views
+            ],
+            "samples": [(contents.link(row), _values_of(row, leading, fit)) for row in rows],
         }
+    return cards
+
+
+def cards_of_levels(
+    levels: Mapping[str, tuple[CheckedFit, Findings]], chosen: str, contents: SampleContents
+) -> Interactive:
+    """Return the cards of all levels, by what these are called."""
+    fit, findings = levels[chosen]
+    # Thumbnails of the chosen level are embedded first.
+    order = sorted(levels, key=lambda name: name != chosen)
+    cards = {name: cluster_cards(*levels[name], contents) for name in order}
     values = {
-        "cards": cards,
+        "levels": {name: {"cards": own, "chosen": name == chosen} for name, own in cards.items()},
+        "titles": {
+            "" if name == chosen else f"{name}-": of_level.titles
+            for name, (_, of_level) in levels.items()
+        },
         "findings": findings,
-        "has_shares": has_shares,
         # What the file with new names says about the model; empty if it cannot be relabeled.
         "mapping": mapping_header(fit.model),
         "has_map": contents.on_map,
+        "tree": split_tree(fit.model, {f.n_clusters: g.titles for f, g in levels.values()}),
     }
     return Interactive("cluster_cards.html.jinja", ["clusters.js"], values)
 
 
-def _strength(view: tuple[str, float | None, list[dict[Any, Any]]]) -> tuple[float, float]:
-    _, share, markers = view
-    return share or 0.0, max((abs(marker["effect"]) for marker in markers), default=0.0)
+def split_tree(model: Any, titles: Mapping[int, Sequence[str]]) -> list[dict[str, Any]]:
+    """Clusters of the coarsest level with those that they split into; `titles` are by level."""
+    tree = getattr(model, "tree_", None)
+    if tree is None or not len(tree):
+        return []
+    sizes = {number: np.bincount(model.labels_at(number)) for number in model.levels_.index}
+
+    def branch(number: int, cluster: int) -> dict[str, Any]:
+        below = tree[(tree["parent_level"] == number) & (tree["parent"] == cluster)]
+        known = titles.get(number)
+        return {
+            "title": f"cluster {cluster}" if known is None else known[cluster],
+            "size": int(sizes[number][cluster]),
+            "parts": [branch(*row) for row in below[["n_clusters", "cluster"]].to_numpy()],
+        }
+
+    coarsest = int(model.levels_.index.min())
+    return [branch(coarsest, cluster) for cluster in range(len(sizes[coarsest]))]
 
 
-def _markers(fit: CheckedFit, findings: Findings) -> dict[Any, list[dict[Any, Any]]]:
-    """Rows of the table of markers that stand out, by cluster and view."""
-    if findings.markers is None:
+def _rows_by(
+    table: pd.DataFrame | None, by: list[str], least: float
+) -> dict[Any, list[dict[Any, Any]]]:
+    """Rows of a table of markers that stand out."""
+    if table is None:
         return {}
-    views = () if fit.data is None else zip(fit.data.names, fit.data.feature_names, strict=True)
-    unnamed = {view for view, names in views if names is None}
-    rows = findings.markers[findings.markers["effect"].abs() >= MIN_EFFECT]
-    prefixes = ["#" if view in unnamed else "" for view in rows["view"]]
-    rows = rows.assign(feature=prefixes + rows["feature"])
-    groups = rows.groupby(["cluster", "view"], sort=False)
-    return {key: list(map(_marker, group.to_dict("records"))) for key, group in groups}
+    groups = table[table["effect"].abs() >= least].groupby(by, sort=False)
+    return {key: group.to_dict("records") for key, group in groups}
 
 
-def _marker(row: dict[Any, Any]) -> dict[Any, Any]:
-    """Marker with what cards say of it: its shares or effect, and its means."""
-    kind, values = row.get("kind"), [row["mean_in"], row["mean_out"]]
+def _is_narrow(view: str, data: MultiViewData) -> bool:
+    return data.n_features_per_view[data.names.index(view)] <= MAX_NARROW
+
+
+def _difference(row: Mapping[Any, Any], data: MultiViewData | None) -> dict[str, Any]:
+    """Marker as cards show it, in the units of the data: inside and outside of the cluster.
+
+    Of words and other values that are mostly 0, it is the share of samples that have any.
+    """
+    assert data is not None
+    kind, means = row.get("kind", "number"), (row["mean_in"], row["mean_out"])
+    text: Callable[[float], str] = number_text
     if kind == "date":
-        inside, outside = (str(pd.Timestamp(0) + pd.Timedelta(days=day))[:10] for day in values)
-    else:
-        inside, outside = (percent(x) if kind == "level" else f"{x:.4g}" for x in values)
-    means = f"{'share' if kind == 'level' else 'mean'} {inside} in the cluster, {outside} outside"
-    text = shares_text(row) or f"{row['effect']:+.1f}".replace("-", "−")
-    return row | {"text": text, "means": means}
+        text = date_text
+    elif kind == "level" or is_indicator(row):
+        text = percent
+    elif is_mostly_zero(row):
+        means, text = (row["nonzero_in"], row["nonzero_out"]), percent
+    unnamed = data.feature_names[data.names.index(row["view"])] is None
+    name = row["feature"] if kind != "level" else row["feature"].replace("=", ": ", 1)
+    return {
+        "feature": f"#{name}" if unnamed else name.replace("_", " "),
+        "inside": text(means[0]),
+        "outside": text(means[1]),
+        "up": row["effect"] > 0,
+    }
 
 
-def _largest_classes(fit: CheckedFit) -> list[str] | None:
-    """Most frequent known class of each cluster, with its share of those with a class."""
-    if fit.classes is None:
-        return None
-    known = fit.classes != UNKNOWN_CLASS
-    shares = pd.crosstab(fit.labels[known], fit.classes[known], normalize="index")
-    texts = ["–"] * fit.n_clusters
-    for cluster, share in shares.iterrows():
-        texts[int(str(cluster))] = f"{share.idxmax()} ({percent(share.max())})"
-    return texts
+def _values_of(row: int, differences: Sequence[Mapping[Any, Any]], fit: CheckedFit) -> str:
+    """Values of a typical sample in the columns by which its cluster differs."""
+    data, texts = fit.described, list[str]()
+    for marker in differences:
+        assert data is not None
+        p = data.names.index(marker["view"])
+        column, names = marker.get("column", marker["feature"]), data.feature_names[p]
+        has = data.available is None or data.available[row, p]
+        if has and names is not None and _is_narrow(marker["view"], data):
+            view, j = data.views[p], list(names).index(column)
+            is_table = isinstance(view, TableView)
+            value: Any = (
+                view.frame.iat[row, j] if is_table else dense_rows(view, np.array([row]))[0, j]
+            )
+            if pd.notna(value):
+                texts.append(f"{column.replace('_', ' ')} {_value_text(value)}")
+    return ", ".join(texts)
 
 
-def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:
-    """Return the section with the most doubtful samples."""
+def _value_text(value: Any) -> str:
+    if isinstance(value, pd.Timestamp):
+        return str(value.date())
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number_text(float(value)) if is_number else shorten(value)
+
+
+def doubtful_parts(fit: CheckedFit, findings: Findings, contents: SampleContents) -> list[Part]:
+    """Return the table of the most doubtful samples; nothing if none is doubtful."""
     assert findings.certainty is not None
     confidence, doubtful = findings.certainty.confidence, findings.certainty.doubtful
     count = int(doubtful.sum())
     if not count:
-        return Section("Doubtful samples", [], "No sample is doubtful.")
+        return []
     order = np.lexsort((confidence, ~doubtful))
     rows = order[: min(N_DOUBTFUL, count)]
-    names = np.asarray(fit.cluster_names, dtype=object)
+    names = np.asarray(findings.titles, dtype=object)
     second = findings.certainty.second_labels[rows]
     columns: dict[str, object] = {
         "Sample": [contents.link(row) for row in rows.tolist()],
@@ -123,20 +193,13 @@ def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleConten
     }
     if fit.classes is not None:
         columns["Known class"] = fit.classes[rows]
-    text = (
-        f"{count:,} of {len(fit.labels):,} samples {'is' if count == 1 else 'are'} doubtful. Look "
-        "at them before you rely on their cluster; the next cluster is the one they would go to "
-        "otherwise."
-    )
+    caption = "All doubtful samples, with the cluster that they would go to otherwise"
     if count > len(rows):
-        caption = f"The {len(rows)} most doubtful samples"
-        end = f"{count - len(rows):,} more are doubtful; anchorview.inspection.doubtful lists them."
-    else:
-        caption = "All doubtful samples"
-        end = "Doubtful samples end here."
-        if count < len(order):
-            end += f" The next one has a confidence of {confidence[order[count]]:.0%}."
-    return Section("Doubtful samples", [Table(pd.DataFrame(columns), caption), Text(end)], text)
+        caption = (
+            f"The {len(rows)} most doubtful of {count:,} samples; anchorview.inspection.doubtful "
+            "lists all"
+        )
+    return [Folded("Doubtful samples", [Table(pd.DataFrame(columns), caption)])]
 
 
 def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
@@ -147,6 +210,7 @@ def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
         "confidence": "Mean confidence (%)",
         "doubtful": "Doubtful samples",
         "separation": "Separation",
+        "border": "Evidence",
         "nearest_cluster": "Nearest cluster",
         **{f"view:{name}": f"Share of {name} (%)" for name in fit.view_names},
     }
@@ -157,9 +221,9 @@ def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
     if "nearest_cluster" in frame:
         nearest = frame["nearest_cluster"]
         frame["nearest_cluster"] = [
-            "–" if pd.isna(other) else fit.cluster_names[int(other)] for other in nearest
+            "–" if pd.isna(other) else findings.titles[int(other)] for other in nearest
         ]
-    frame.insert(0, "Cluster", list(fit.cluster_names))
+    frame.insert(0, "Cluster", list(findings.titles))
     caption = "The clusters; click on a column header to sort."
     return Table(frame.rename(columns=titles), caption)
 
@@ -215,14 +279,6 @@ COLUMNS += ["p_value", "q_value"]
 
 SIGNIFICANT = 0.05
 """False discovery rate below which the introduction counts a variable."""
-
-
-def associations_of(fit: CheckedFit, metadata: Any) -> pd.DataFrame:
-    """Associations of the clusters with variables of the samples, which are matched by id."""
-    columns = {
-        name: fit.aligned(values, "metadata") for name, values in pandas_frame(metadata).items()
-    }
-    return associate(fit.labels, pd.DataFrame(columns))
 
 
 def association_section(associations: pd.DataFrame) -> Section:

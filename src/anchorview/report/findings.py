@@ -3,38 +3,37 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, partial, reduce
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from anchorview._utils.moments import Moments
-from anchorview._utils.text import capitalized, in_words, one_line
+from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import POOL
 from anchorview.estimators.explanation import DOUBTFUL_SHARE, explanation_of_model
-from anchorview.estimators.representation import (
-    apart_sentences,
-    batch_sentences,
-    edge_sentences,
-    structure_sentences,
-    view_sentences,
-)
-from anchorview.inspection import cluster_markers, leave_one_view_out
+from anchorview.inspection import leave_one_view_out
+from anchorview.inspection.cluster_moments import merge_views, part_moments
 from anchorview.inspection.labeled_parts import labeled_source
-from anchorview.inspection.markers import leading_markers
+from anchorview.inspection.markers import leading_markers, marker_table
 from anchorview.inspection.summary import (
     distance_moments,
     distance_table,
     summary_of,
     with_borders,
 )
+from anchorview.inspection.titles import are_readable, cluster_titles
 from anchorview.inspection.typical_samples import kept_samples, nearest, samples_of_blocks
 from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
 from anchorview.metrics import clustering_scores
 from anchorview.plotting.drawn_samples import DrawnSamples, stored_embedding
-from anchorview.views.container import container_with_views
+from anchorview.preprocessing import WordTfidf
+from anchorview.views.container import MultiViewData, container_of_checked
+from anchorview.views.input_grammar import NamedViews
+from anchorview.views.table_columns import TableView, column_kind, pandas_frame
 
 UNKNOWN_CLASS = "–"
 """Class of samples without a known one."""
@@ -60,10 +59,15 @@ class CheckedFit(DrawnSamples):
         scores: Mapping[str, float] | None = None,
         texts: Any = None,
         thumbnails: Any = None,
+        metadata: Any = None,
     ) -> None:
         super().__init__(model, X, of_fit=True)
         self.texts = self._values(texts, "texts")
         self.thumbnails = self._values(thumbnails, "thumbnails")
+        self.metadata: pd.DataFrame | None = None
+        if metadata is not None:
+            columns = pandas_frame(metadata).items()
+            self.metadata = pd.DataFrame({n: self.aligned(x, "metadata") for n, x in columns})
         self.scores = scores or {}
         classes = self._values(target, "target")
         if sample_ids is not None:
@@ -73,10 +77,7 @@ class CheckedFit(DrawnSamples):
             self.classes = np.where(known, classes.astype(str), UNKNOWN_CLASS)
             if scores is None:
                 self.scores = clustering_scores(self.classes[known], self.labels[known])
-        self.n_clusters = len(self.clusters)
-        self.cluster_names = [str(cluster) for cluster in self.clusters]
-        self.sizes = np.bincount(self.labels, minlength=self.n_clusters)
-        """Number of samples of each cluster."""
+        self._set_clusters()
         self.is_auto = hasattr(model, "candidates_")
         """Whether the model selected its settings among candidates."""
         levels = getattr(model, "levels_", None)
@@ -91,11 +92,65 @@ class CheckedFit(DrawnSamples):
         self.has_coordinates = X is not None or stored_embedding(model) is not None
         """Whether there is an embedding, or views, by which a map can be laid out."""
 
+    def _set_clusters(self) -> None:
+        self.n_clusters = len(self.clusters)
+        self.cluster_names = [str(cluster) for cluster in self.clusters]
+        self.sizes = np.bincount(self.labels, minlength=self.n_clusters)
+        """Number of samples of each cluster."""
+
+    def at_level(self, number: int) -> "CheckedFit":
+        """The same samples in the clusters of another level."""
+        level = copy(self)
+        level.labels = np.asarray(self.model.labels_at(number))
+        level.model = SimpleNamespace(labels_=level.labels)
+        level.clusters = pd.RangeIndex(number, name="cluster")
+        level.is_auto, level.other_levels = False, []
+        level._set_clusters()
+        return level
+
+    @cached_property
+    def described(self) -> MultiViewData | None:
+        """What clusters are described by: views as they are given, words, and what else is known.
+
+        Counts are prepared as by the model, and texts are their words. Views beyond those of the
+        model are `texts`, and metadata with the known classes.
+        """
+        views: dict[str, tuple[Any, Any]] = {}
+        data, n = self.data, len(self.labels)
+        if data is not None:
+            explanation = explanation_of_model(self.model)
+            prepared = data if explanation is None else explanation.prepare(data)
+            for p, name in enumerate(data.names):
+                as_given = p in data.table_views and p not in data.text_views
+                chosen = data if as_given else prepared
+                views[name] = chosen.views[p], chosen.feature_names[p]
+        if self.texts is not None:
+            views["texts "] = _words(self.texts)
+        known = {} if self.metadata is None else dict(self.metadata.items())
+        if self.classes is not None:
+            classes = pd.Series(self.classes)
+            known["class"] = classes.mask(classes == UNKNOWN_CLASS)
+        known = {name: column for name, column in known.items() if _has_kind(column)}
+        if known:
+            frame = pd.DataFrame(known)
+            views["metadata "] = TableView(frame, "metadata"), frame.columns.to_numpy(object)
+        if not views:
+            return None
+        has = np.ones((n, len(views)), bool)
+        if data is not None and data.available is not None:
+            has[:, : len(data.names)] = data.available
+        matrices, features = zip(*views.values(), strict=True)
+        contents = NamedViews(tuple(views), True, list(matrices), has, None, features)
+        return container_of_checked(contents)
+
     def _values(self, values: Any, name: str) -> Array | None:
         """Values in the order of the fit, or None; a Series is matched by id."""
         if values is None:
             return None
         objects = values.astype(object) if isinstance(values, pd.Series) else values
+        if np.ndim(values) > 2:  # Pixels
+            objects = np.empty(len(values), dtype=object)
+            objects[:] = list(values)
         aligned = self.aligned(objects, name).astype(object)
         return aligned.where(aligned.notna(), None).to_numpy()
 
@@ -109,11 +164,28 @@ class CheckedFit(DrawnSamples):
         return "the embedding that was clustered"
 
 
+def _words(texts: Array) -> tuple[Any, Any]:
+    """Weights of the words of texts, and the words."""
+    words = WordTfidf(max_features=MAX_WORDS)
+    try:
+        return words.fit(texts).transform(texts), words.words_
+    except ValueError:  # No word is in two texts.
+        return np.zeros((len(texts), 1)), np.array(["0"], object)
+
+
+def _has_kind(column: "pd.Series[Any]") -> bool:
+    """Whether a column is a number, a category or a date."""
+    try:
+        return column_kind(column) != ""
+    except ValueError:
+        return False
+
+
+MAX_WORDS = 2_000
+"""Maximum number of words of the texts that describe clusters."""
+
 N_REPRESENTATIVES = 3
 """Typical samples per cluster."""
-
-UNCLEAR_SHARE = 0.25
-"""Clusters with a larger share of doubtful samples are unclear."""
 
 CONSENSUS = (
     "The share of the candidate partitions that agree with the cluster of a sample, weighted as in "
@@ -125,8 +197,9 @@ MEMBERSHIP = (
     "half of that are doubtful."
 )
 
-N_MARKERS = 3
-"""Features per cluster and view."""
+N_MARKERS, N_READABLE = 3, 60
+"""Features per cluster and view, and of how many per cluster levels of the same column are left
+out."""
 
 MAX_MARKER_ROWS = 5_000_000
 """Maximum number of rows of the table of markers; beyond, only the leading features of a cluster
@@ -164,15 +237,33 @@ class Findings:
     and `nearest_cluster`; `border`; and `view:<name>`, the share of each view; as of
     `cluster_summary`. If the certainty of samples is known, `doubtful` is the number of doubtful
     samples."""
-    certainty: Certainty | None
-    representatives: pd.DataFrame | None
+    titles: Sequence[str]
+    certainty: Certainty | None = None
+    representatives: pd.DataFrame | None = None
     """Typical samples of each cluster, the nearest first, in the columns `cluster` and `row`."""
-    markers: pd.DataFrame | None
+    markers: pd.DataFrame | None = None
     """The leading rows of `cluster_markers` of each cluster and view."""
-    without_view: pd.DataFrame | None
+    differences: pd.DataFrame | None = None
+    """The leading ones of each cluster with readable names."""
+    without_view: pd.DataFrame | None = None
     """As returned by `leave_one_view_out`."""
-    left_out: Sequence[str]
+    left_out: Sequence[str] = ()
     """Sentences on what was not computed, and why."""
+
+    @property
+    def shares(self) -> "pd.Series[float]":
+        """Share of each view in what separates the clusters, the largest first."""
+        sizes = self.clusters["size"]
+        shares: Any = self.clusters.filter(like="view:").astype(float).mul(sizes, axis=0).sum()
+        return self._by_view(shares / sizes.sum())
+
+    def shares_of(self, cluster: int) -> "pd.Series[float]":
+        """Share of each view in what sets a cluster apart, the largest first."""
+        return self._by_view(self.clusters.filter(like="view:").astype(float).loc[cluster].dropna())
+
+    def _by_view(self, shares: Any) -> "pd.Series[float]":
+        named: pd.Series[float] = shares.rename(lambda name: name.removeprefix("view:"))
+        return named.sort_values(ascending=False, kind="stable")
 
 
 def inspect_fit(fit: CheckedFit) -> Findings:
@@ -184,8 +275,17 @@ def inspect_fit(fit: CheckedFit) -> Findings:
         doubtful = fit.labels[certainty.doubtful]
         clusters["doubtful"] = np.bincount(doubtful, minlength=fit.n_clusters)
     clusters = with_borders(clusters, fit.model)
-    markers = _leading_markers(fit)
-    return Findings(clusters, certainty, representatives, markers, without_view, left_out)
+    titles, markers, differences = _described_clusters(fit)
+    found = clusters, titles, certainty, representatives, markers, differences
+    return Findings(*found, without_view, left_out)
+
+
+def inspect_level(level: CheckedFit) -> Findings:
+    """The same about the clusters of another level, but for what is known of the model only."""
+    look = _overview_of_model if level.data is None else _overview_of_views
+    clusters, _, representatives = look(level)
+    titles, markers, differences = _described_clusters(level)
+    return Findings(clusters, titles, None, representatives, markers, differences)
 
 
 Overview = tuple[pd.DataFrame, Certainty | None, pd.DataFrame | None]
@@ -243,21 +343,30 @@ def _consensus(model: Any, confidence: Array, second_labels: Array) -> Certainty
     return Certainty(confidence, second_labels, confidence < limit, CONSENSUS.format(limit))
 
 
-def _leading_markers(fit: CheckedFit) -> pd.DataFrame | None:
-    if fit.data is None or np.count_nonzero(fit.sizes) < 2:
-        return None
-    explanation = explanation_of_model(fit.model)
-    data = fit.data if explanation is None else explanation.prepare(fit.data)
-    # Tables as they were given: in the given units, and with all levels.
-    tables = fit.data.table_views
-    chosen = [fit.data if p in tables else data for p in range(len(data.views))]
-    views = tuple(each.views[p] for p, each in enumerate(chosen))
-    names = tuple(each.feature_names[p] for p, each in enumerate(chosen))
-    data = container_with_views(data, views, names, nan_cells=True)
+def _described_clusters(
+    fit: CheckedFit,
+) -> tuple[Sequence[str], pd.DataFrame | None, pd.DataFrame | None]:
+    """Titles, and the leading markers by view and of all readable features."""
+    data, several = fit.described, np.count_nonzero(fit.sizes) > 1
+    if data is None or not several:
+        titles = [
+            name if not name.lstrip("-").isdecimal() else f"cluster {name}"
+            for name in fit.cluster_names
+        ]
+        return titles, None, None
+    labeled = labeled_source(fit.labels, data)
+    names = pd.Index(fit.cluster_names)[labeled.clusters]
+    moments = labeled.reduce(partial(part_moments, len(names)), merge_views, "markers")
     n_rows = fit.n_clusters * data.shape[1]
     n_features = None if n_rows <= MAX_MARKER_ROWS else MAX_MARKER_ROWS // fit.n_clusters
-    markers = cluster_markers(fit.labels, data, n_features=n_features)
-    return leading_markers(markers, N_MARKERS, ["cluster", "view"])
+    markers = leading_markers(
+        marker_table(labeled, n_features, moments), N_MARKERS, ["cluster", "view"]
+    )
+    readable = marker_table(labeled, N_READABLE, moments, are_readable)
+    differences = leading_markers(readable, N_MARKERS, ["cluster"]) if len(readable) else None
+    titles = cluster_titles(replace(labeled, clusters=names), moments, fit.sizes[labeled.clusters])
+    by_name = dict(zip(names, titles, strict=True))
+    return [by_name.get(name, name) for name in fit.cluster_names], markers, differences
 
 
 def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
@@ -283,50 +392,3 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
             raise
         # Other models may need all views, or look for a view by its name.
         return None, [f"The model cannot be fitted without one of the views: {one_line(error)}"]
-
-
-def verdict(fit: CheckedFit, findings: Findings) -> str:
-    """Sentences on clusters, samples and views: what to know when reading nothing else."""
-    parts = [_verdict_on_clusters(fit, findings)]
-    if fit.other_levels:
-        parts.append(f"{in_words(fit.other_levels)} are supported too")
-    single = [name for name, size in zip(fit.cluster_names, fit.sizes, strict=True) if size == 1]
-    if single:
-        clusters = "cluster" if len(single) == 1 else "clusters"
-        verb = "has" if len(single) == 1 else "have"
-        parts.append(f"{clusters} {in_words(single)} {verb} a single sample")
-    if findings.certainty is not None and fit.n_clusters > 1:
-        count = int(findings.certainty.doubtful.sum())
-        verb = "is" if count == 1 else "are"
-        parts.append(f"{count:,} of {len(fit.labels):,} samples {verb} doubtful")
-    # Without evidence of clusters there is nothing to disagree about.
-    if getattr(fit.model, "structure_", None) != 0:
-        parts += disagreement(findings)
-    sentences = [*apart_sentences(fit.model), "; ".join(parts), *edge_sentences(fit.model)]
-    sentences += structure_sentences(fit.model, fit.cluster_names)
-    sentences += [*view_sentences(fit.model), *batch_sentences(fit.model)]
-    return " ".join(f"{capitalized(sentence)}." for sentence in sentences)
-
-
-def _verdict_on_clusters(fit: CheckedFit, findings: Findings) -> str:
-    number = "1 cluster" if fit.n_clusters == 1 else f"{fit.n_clusters} clusters"
-    if "doubtful" not in findings.clusters or fit.n_clusters == 1:
-        return number
-    is_unclear = findings.clusters["doubtful"].to_numpy() > UNCLEAR_SHARE * fit.sizes
-    names = np.asarray(fit.cluster_names, dtype=object)[is_unclear].tolist()
-    if len(names) in (0, fit.n_clusters):
-        return f"{number}, {'none' if names else 'all'} of them clear"
-    if 2 * len(names) > fit.n_clusters > 4:
-        return f"{number}, only {fit.n_clusters - len(names)} of them clear"
-    return (
-        f"{number}, clear but for {'cluster' if len(names) == 1 else 'clusters'} {in_words(names)}"
-    )
-
-
-def disagreement(findings: Findings) -> list[str]:
-    """Return what is said of views that disagree with the others; nothing if there are none."""
-    if findings.without_view is None:
-        return []
-    views = findings.without_view.index[findings.without_view["disagrees"]].tolist()
-    verb = "disagrees" if len(views) == 1 else "disagree"
-    return [f"{in_words(views)} {verb} with the other views"] if views else []

@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.errors import optional_import
-from anchorview.report import cluster_sections, model_sections, view_sections
-from anchorview.report.findings import CheckedFit, Findings, inspect_fit, verdict
-from anchorview.report.page import Facts, Folded, Part, Section, write_page
+from anchorview.inspection import associate
+from anchorview.report import cluster_sections, model_sections
+from anchorview.report.findings import CheckedFit, Findings, inspect_fit, inspect_level
+from anchorview.report.page import Facts, Folded, Part, Section, Text, write_page
 from anchorview.report.sample_map import SampleContents, sample_map
+from anchorview.report.verdict import verdict
 from anchorview.views.container import ViewsLike
 
 
@@ -29,17 +31,19 @@ def write_fit_report(
     seconds: float | None = None,
     name: str | None = None,
     texts: Sequence[str | None] | None = None,
-    thumbnails: Sequence[str | os.PathLike[str] | None] | None = None,
+    thumbnails: "Sequence[str | os.PathLike[str] | None] | NDArray[Any] | None" = None,
     metadata: Any = None,
     associations: pd.DataFrame | None = None,
 ) -> None:
     """Write a report on a fitted model as one self-contained HTML file.
 
-    The page begins with a verdict and a map of the samples. A card per cluster has its size,
-    confidence, nearest cluster, the features that set it apart in each view, and typical samples.
-    Doubtful samples, the views, the number of clusters and technical details follow. Samples can be
-    selected on the map, and clusters renamed and merged; the ids and the names are downloaded from
-    the page. It loads nothing from the network; HTML in names and ids is escaped.
+    The page begins with at most three sentences: what there is, what decides, and what to be
+    careful about. What they rest on is folded, with doubtful samples and the number of clusters.
+    A map of the samples follows, and a card per cluster with its title, size, typical samples and
+    the features that set it apart. If AutoDALMC has found other levels, a switch shows all of it
+    for coarser or finer clusters. Samples can be selected on the map, and clusters renamed and
+    merged; the ids and the names are downloaded from the page. It loads nothing from the network;
+    HTML in names and ids is escaped.
 
     Unless it would take long, the model is fitted again without each view, AutoDALMC with
     ``budget="fast"``, to find views that disagree
@@ -69,12 +73,12 @@ def write_fit_report(
         Name of the data set, the title of the page.
     texts : sequence of str (n,), default=None
         A text per sample, or None, for tooltips and cards; long ones are shortened.
-    thumbnails : sequence of path-like (n,), default=None
-        An image file per sample, or None. Small copies are embedded, first of typical and doubtful
-        samples, then of others on the map, up to a total of 1.5 MB.
+    thumbnails : sequence of path-like (n,), or array (n, height, width), default=None
+        An image file per sample, or None; or the pixels of all samples. Small copies are embedded,
+        first of typical and doubtful samples, then of others on the map, up to a total of 1.5 MB.
     metadata : DataFrame of pandas, polars or pyarrow, default=None
-        Other variables of the samples, matched by index if both have ids, else by position. A
-        section says which of them differ between clusters
+        Other variables of the samples, matched by index if both have ids, else by position. They
+        are in titles and on cards, and a section says which of them differ between clusters
         (:func:`~anchorview.inspection.associate`); samples that it lacks have missing values.
     associations : DataFrame, default=None
         The table for that section, as :func:`~anchorview.inspection.associate` returns it, in place
@@ -107,37 +111,61 @@ def write_fit_report(
     for package in ("matplotlib", "jinja2"):
         optional_import(package, "Reports", "report")
     contents = {"sample_ids": sample_ids, "texts": texts, "thumbnails": thumbnails}
-    fit = CheckedFit(model, X, target=target, scores=scores, **contents)
-    if metadata is not None and associations is None:
-        associations = cluster_sections.associations_of(fit, metadata)
+    fit = CheckedFit(model, X, target=target, scores=scores, metadata=metadata, **contents)
+    if fit.metadata is not None and associations is None:
+        associations = associate(fit.labels, fit.metadata)
     findings = inspect_fit(fit)
     shown = SampleContents(fit.sample_ids, fit.texts, fit.thumbnails, on_map=fit.has_coordinates)
+    levels, chosen = _levels(fit, findings)
     # Thumbnails are embedded in this order until there is no room: on cards, of doubtful samples,
     # on the map.
-    sections = [Section("Clusters", [cluster_sections.cluster_cards(fit, findings, shown)])]
-    if findings.certainty is not None:
-        sections.append(cluster_sections.doubtful_section(fit, findings, shown))
-    sections.insert(0, Section("Map of the samples", [sample_map(fit, findings, shown)]))
+    cards = cluster_sections.cards_of_levels(levels, chosen, shown)
+    behind = _how_sure(fit, findings, shown)
+    sections = [
+        Section("Map of the samples", [sample_map(levels, chosen, shown)]),
+        Section("Clusters", [cards]),
+    ]
     if fit.view_names:
-        sections.append(view_sections.view_section(fit, findings))
+        sections.append(model_sections.view_section(fit, findings))
     if fit.classes is not None:
         sections.append(cluster_sections.confusion_section(fit))
     if associations is not None:
         sections.append(cluster_sections.association_section(associations))
-    sections.append(model_sections.number_section(fit, findings))
-    sections.append(_technical_section(fit, findings, call, seconds))
+    sections.append(_technical_section(fit, call, seconds))
     title = f"{fit.model_name} clusters" if name is None else name
     subtitle = f"{len(fit.labels):,} samples"
     if fit.view_names:
         n_views = len(fit.view_names)
         subtitle += f" in {n_views} {'view' if n_views == 1 else 'views'}"
     subtitle += f", clustered by {fit.model_name}"
-    write_page(Path(path), title, subtitle, sections, verdict=verdict(fit, findings))
+    write_page(Path(path), title, subtitle, sections, verdict=verdict(fit, findings), behind=behind)
 
 
-def _technical_section(
-    fit: CheckedFit, findings: Findings, call: str | None, seconds: float | None
-) -> Section:
+def _levels(
+    fit: CheckedFit, findings: Findings
+) -> tuple[dict[str, tuple[CheckedFit, Findings]], str]:
+    """Fits by the names of their levels, and the name of the chosen one."""
+    others = {number: fit.at_level(number) for number in fit.other_levels}
+    found = {number: (level, inspect_level(level)) for number, level in others.items()}
+    found[fit.n_clusters] = fit, findings
+    names = {1: ("only",), 2: ("Coarse", "Fine")}.get(len(found), ("Coarse", "Medium", "Fine"))
+    ordered = dict(zip(names, sorted(found), strict=True))
+    chosen = next(name for name, number in ordered.items() if number == fit.n_clusters)
+    return {name: found[number] for name, number in ordered.items()}, chosen
+
+
+def _how_sure(fit: CheckedFit, findings: Findings, shown: SampleContents) -> Folded:
+    """Return what the verdict rests on."""
+    parts: list[Part] = [model_sections.trust_sentences(fit, findings)]
+    if findings.certainty is not None:
+        parts.append(Text(f"Confidence: {findings.certainty.meaning}"))
+        parts += cluster_sections.doubtful_parts(fit, findings, shown)
+    parts.append(cluster_sections.cluster_table(fit, findings))
+    parts.append(Folded("Number of clusters", model_sections.number_parts(fit)))
+    return Folded("How sure is this?", parts)
+
+
+def _technical_section(fit: CheckedFit, call: str | None, seconds: float | None) -> Section:
     facts = {"Samples": f"{len(fit.labels):,}"}
     if fit.view_names:
         facts["Views"] = f"{len(fit.view_names)}"
@@ -149,7 +177,6 @@ def _technical_section(
         facts["Seconds"] = f"{seconds:.3g}"
     folded: dict[str, Sequence[Part]] = {
         "Sizes of the problem": [Facts(facts)],
-        "Table of the clusters": [cluster_sections.cluster_table(fit, findings)],
         "Convergence": model_sections.convergence_parts(fit),
         "Candidate settings": model_sections.candidate_parts(fit),
         "How to reproduce": model_sections.reproduction_parts(fit, call),

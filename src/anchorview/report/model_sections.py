@@ -1,4 +1,4 @@
-"""Sections on the model: number of clusters, convergence, candidate settings, reproduction."""
+"""Sections on the model: views, number of clusters, convergence, candidates, reproduction."""
 
 import platform
 from collections.abc import Sequence
@@ -11,42 +11,49 @@ import numpy as np
 import pandas as pd
 
 from anchorview import __version__
-from anchorview._utils.text import in_words
-from anchorview.inspection.cluster_splits import LevelStep, Split, level_steps
+from anchorview._utils.text import capitalized, in_words, percent
+from anchorview.estimators.representation import (
+    apart_sentences,
+    batch_sentences,
+    edge_sentences,
+    structure_sentences,
+    table_descriptions,
+    view_sentences,
+)
+from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
 from anchorview.plotting.axes import svg_of
+from anchorview.plotting.bar_displays import draw_bars
 from anchorview.plotting.curve_displays import ClusterNumberDisplay, ConvergenceDisplay
-from anchorview.plotting.heat_map_displays import draw_agreement
-from anchorview.report.findings import CheckedFit, Findings
+from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings
 from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text
-
-NEARLY_ONE = 0.1
-"""Clusters with a smaller separation from the nearest are reported as nearly one with it."""
-
-MAX_LISTED_SPLITS = 20
-"""Maximum number of clusters of a level that are listed with their splits."""
-
-MAX_CHILDREN = 8
-"""Maximum number of parts of a cluster that are listed."""
+from anchorview.report.sample_map import pattern_name
+from anchorview.report.verdict import disagreeing_views
+from anchorview.views.container import MultiViewData
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 """Packages with versions that may affect results."""
 
 
-def number_section(fit: CheckedFit, findings: Findings) -> Section:
-    """Return the section on the number of clusters."""
+def trust_sentences(fit: CheckedFit, findings: Findings) -> Text:
+    """Return all that is known about how sure the result is, in figures."""
+    model = fit.model
+    sentences = [*apart_sentences(model), *structure_sentences(model, findings.titles)]
+    sentences += [*edge_sentences(model), *view_sentences(model), *batch_sentences(model)]
+    if findings.certainty is not None and fit.n_clusters > 1:
+        doubtful = int(findings.certainty.doubtful.sum())
+        sentences.append(f"{doubtful:,} of {len(fit.labels):,} samples are doubtful")
+    return Text(" ".join(f"{capitalized(sentence)}." for sentence in sentences))
+
+
+def number_parts(fit: CheckedFit) -> list[Part]:
+    """Return what is known about the number of clusters."""
     model = fit.model
     n_clusters = getattr(model, "n_clusters_fit_", fit.n_clusters)
-    if getattr(model, "curve_", None) is None:
-        text = f"{fit.model_name} chose {n_clusters} clusters."
-        if hasattr(model, "n_clusters"):
-            text = f"The number of clusters, {n_clusters}, was given."
-        parts: list[Part] = [Text(text)]
-    else:
-        parts = [_level_chart(model, n_clusters, fit.other_levels), _level_table(model.levels_)]
-        parts += map(_step_part, level_steps(model))
-    if "separation" in findings.clusters:
-        parts.append(Text(_touching_clusters(fit, findings.clusters)))
-    return Section("Number of clusters", parts)
+    if getattr(model, "curve_", None) is not None:
+        return [_level_chart(model, n_clusters, fit.other_levels), _level_table(model.levels_)]
+    if hasattr(model, "n_clusters"):
+        return [Text(f"The number of clusters, {n_clusters}, was given.")]
+    return [Text(f"{fit.model_name} chose {n_clusters} clusters.")]
 
 
 def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
@@ -83,64 +90,131 @@ def _level_table(levels: pd.DataFrame) -> Table:
     )
 
 
-def _step_part(step: LevelStep) -> Folded:
-    """Return how the clusters of one level split at the next."""
-    counts = {
-        "split": len(step.splits),
-        "unchanged": step.n_kept,
-        "divided among the others": step.n_divided,
-    }
-    changes = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    title = f"From {step.coarse} to {step.fine} clusters: {changes}"
-    if not step.splits:
-        return Folded(title, [Text("No cluster splits: samples move between clusters.")])
-    shown = step.splits[:MAX_LISTED_SPLITS]
-    caption = (
-        f"Clusters of the level with {step.coarse} and the clusters they split into, with the "
-        "number of samples, out of those that were compared, and the share of them that come from "
-        "the cluster unless it is all. Agreement is that of the families of settings on the split, "
-        "and support is the agreement beyond chance."
-    )
-    if len(shown) < len(step.splits):
-        caption += (
-            f" Only {len(shown)} of {len(step.splits)} are shown, those with the most support; "
-            "model.tree_ has all."
+ALONE = "View alone"
+"""Name of the agreement of a clustering of a view alone with the result."""
+
+MAX_CHARTED_PATTERNS = 20
+"""Maximum number of patterns of available views in the chart; the others are summed."""
+
+CONTRIBUTION = (
+    "The contribution of a view is its share in what separates the clusters; without it, the model "
+    "was fitted again."
+)
+WEIGHT = (
+    "The weight says how much the fit relied on a view: it is large for views that a few "
+    "directions describe well, whatever these say about the clusters. It is not importance: a view "
+    "with little weight may decide, and one with much may say nothing that the others do not."
+)
+AGREEMENT = (
+    "“View alone” is the adjusted Rand index between the result and a clustering of that view "
+    "alone: 1 for equal clusters, 0 for chance."
+)
+
+CHANGES = {"the same": 0.9, "similar": 0.6, "different": 0.3, "entirely different": -np.inf}
+"""How a result differs, by the least agreement."""
+
+
+def view_section(fit: CheckedFit, findings: Findings) -> Section:
+    """Return the section on what each view contributes, with numbers folded."""
+    shares, refits = findings.shares, findings.without_view
+    names = [name for name in shares.index if name in fit.view_names] or list(fit.view_names)
+    used = getattr(fit.model, "views_", {}).get("used", pd.Series(True, fit.view_names))
+    columns: dict[str, Any] = {"View": names, "Used": used.loc[names].tolist()}
+    if len(shares.dropna()):
+        columns["Contribution"] = [percent(shares[name]) for name in names]
+    texts = [CONTRIBUTION] if len(shares.dropna()) else []
+    if refits is not None:
+        columns["Without it, the result would be"] = [
+            _change(agreement) for agreement in refits.loc[names, "agreement"]
+        ]
+    sentences = [f"{capitalized(sentence)}." for sentence in view_sentences(fit.model)]
+    sentences += [
+        f"{name} disagrees with the other views. Such a view may be noisy, or show something that "
+        "the others do not."
+        for name in disagreeing_views(findings)
+    ]
+    parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, texts)]
+    parts.append(
+        Folded(
+            "Weights and agreement, and why they are not importance",
+            _numbers_of_views(fit, findings),
         )
-    frame = pd.DataFrame(
-        {
-            f"Cluster of {step.coarse}": [split.parent for split in shown],
-            "Number": [len(split.children) for split in shown],
-            f"Clusters of {step.fine}": [_children(split) for split in shown],
-            "Agreement": [split.agreement for split in shown],
-            "By chance": [split.chance for split in shown],
-            "Support": [split.support for split in shown],
-        }
     )
-    return Folded(title, [Table(frame, caption)])
+    if fit.data is not None and fit.data.available is not None:
+        parts.append(Folded("Samples that lack views", pattern_parts(fit.data)))
+    return Section("Views", parts, " ".join([*sentences, *findings.left_out]))
 
 
-def _children(split: Split) -> str:
-    texts = []
-    for name, size, overlap in split.children[:MAX_CHILDREN]:
-        share = "" if overlap > 0.995 else f", {overlap:.0%}"
-        texts.append(f"{name} ({size:,}{share})")
-    left_out = len(split.children) - len(texts)
-    return "; ".join([*texts, f"{left_out} more"] if left_out else texts)
+def _change(agreement: Any) -> str:
+    """How a result differs, in a word."""
+    if np.isnan(agreement):
+        return "unknown"
+    return next(word for word, least in CHANGES.items() if not agreement < least)
 
 
-def _touching_clusters(fit: CheckedFit, frame: pd.DataFrame) -> str:
-    """Sentence on clusters that are nearly one with their nearest."""
-    close = frame[frame["separation"] < NEARLY_ONE].sort_values("separation")
-    if close.empty:
-        return f"No cluster has a separation below {NEARLY_ONE}: none is nearly one with another."
-    nearest = close["nearest_cluster"].astype(int)
-    # Two clusters may each be the nearest of the other.
-    distinct = dict.fromkeys(tuple(sorted(pair)) for pair in zip(close.index, nearest, strict=True))
-    pairs = [" with ".join(fit.cluster_names[c] for c in pair) for pair in distinct]
-    return (
-        f"Clusters with a separation below {NEARLY_ONE} are nearly one with their nearest: "
-        f"{in_words(pairs)}. Merge them above if they mean the same to you."
+def _numbers_of_views(fit: CheckedFit, findings: Findings) -> list[Part]:
+    """Return all numbers on the views, and what they mean."""
+    model, names = fit.model, list(fit.view_names)
+    columns: dict[str, Any] = {"View": names, "Features": fit.n_features_per_view}
+    if fit.data is not None:
+        available = fit.data.available
+        columns["Samples"] = len(fit.data) if available is None else available.sum(axis=0)
+    tables = table_descriptions(model) if hasattr(model, "view_names_in_") else {}
+    explanations = [f"{name}: {description}." for name, description in tables.items()]
+    views = getattr(model, "views_", pd.DataFrame())
+    if "weight" in views:
+        columns["Weight"] = views["weight"].to_numpy()
+        explanations.append(WEIGHT)
+    if "agreement_with_result" in views:
+        columns[ALONE] = views["agreement_with_result"].to_numpy()
+        explanations.append(AGREEMENT)
+    if findings.without_view is not None:
+        refits = findings.without_view.loc[names]
+        columns |= {title: refits[column].tolist() for column, title in REFIT_COLUMNS.items()}
+        budget = f" and with budget={REFIT_BUDGET!r}" if fit.is_auto else ""
+        n_samples = min(len(fit.labels), MAX_REFIT_SAMPLES)
+        explanations.append(WITHOUT_VIEW.format(n_samples, budget))
+    return [Table(pd.DataFrame(columns), "Numbers on the views"), *map(Text, explanations)]
+
+
+WITHOUT_VIEW = (
+    "The model was fitted again without each view, on {:,} samples{}. “Result without it” is the "
+    "adjusted Rand index of that result with this one: the lower, the more depends on the view. "
+    "“Others with it” is how well clusterings of each other view alone agree with this result, and "
+    "“Others without it” how well they agree with the result without the view. If they agree "
+    "better without it, the view disagrees with them."
+)
+
+REFIT_COLUMNS = {
+    "agreement": "Result without it",
+    "others_with": "Others with it",
+    "others_without": "Others without it",
+    "disagrees": "Disagrees",
+}
+
+
+def pattern_parts(data: MultiViewData) -> list[Part]:
+    """Return the patterns of available views, the most frequent first."""
+    assert data.available is not None
+    groups = data.groups
+    has = np.array([[view in group.views for view in range(len(data.views))] for group in groups])
+    names = [pattern_name(available, data.names) for available in has[:MAX_CHARTED_PATTERNS]]
+    sizes = [group.size for group in groups[:MAX_CHARTED_PATTERNS]]
+    n_rarer = len(groups) - len(names)
+    text = (
+        f"Samples lack {1 - float(data.available.mean()):.1%} of all their views, in "
+        f"{len(groups):,} patterns."
     )
+    description = (
+        f"Patterns of available views and their numbers of samples; the most frequent one, "
+        f"{names[0]}, has {sizes[0]:,} of {len(data):,}."
+    )
+    if n_rarer:
+        names.append(f"{n_rarer:,} other patterns")
+        sizes.append(len(data) - sum(sizes))
+    bars = partial(draw_bars, {"Samples": pd.Series(sizes, names)}, "{:,}")
+    table = pd.DataFrame({"Views": names, "Samples": sizes})
+    return [Text(text), Chart(svg_of(bars), description, table)]
 
 
 def convergence_parts(fit: CheckedFit) -> list[Part]:
@@ -183,22 +257,7 @@ def candidate_parts(fit: CheckedFit) -> list[Part]:
         "agreement is the adjusted Rand index: 1 for equal partitions, 0 for chance."
     )
     caption = "The candidates; the best one that has an embedding is marked."
-    return [Text(text), Table(table, caption, highlight), _agreement_chart(model)]
-
-
-def _agreement_chart(model: Any) -> Chart:
-    """Return the agreement between the families of candidates."""
-    agreement = pd.DataFrame(np.asarray(model.agreement_, dtype=float))
-    fitted = model.candidates_.iloc[: len(agreement)]
-    families = (fitted["kind"] + ", " + fitted["scaling"]).to_numpy()
-    agreement = agreement.groupby(families, sort=False).mean()
-    agreement = agreement.T.groupby(families, sort=False).mean().T
-    return Chart(
-        svg_of(partial(draw_agreement, agreement)),
-        "Mean agreement between the partitions of each pair of families of candidates; the "
-        "diagonal has the agreement between the partitions of one family.",
-        agreement.rename_axis("Family").reset_index(),
-    )
+    return [Text(text), Table(table, caption, highlight)]
 
 
 def reproduction_parts(fit: CheckedFit, call: str | None) -> list[Part]:

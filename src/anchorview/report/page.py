@@ -99,12 +99,19 @@ class Section:
 
 
 def write_page(
-    path: Path, title: str, subtitle: str, sections: Sequence[Section], *, verdict: str = ""
+    path: Path,
+    title: str,
+    subtitle: str,
+    sections: Sequence[Section],
+    *,
+    verdict: Sequence[str] = (),
+    behind: Folded | None = None,
 ) -> None:
     """Write a page as one HTML file that loads nothing from elsewhere.
 
     An existing file is replaced only when the page is complete. All strings are escaped: HTML in
-    them is shown as text. The `verdict` is what a reader must know who reads nothing else.
+    them is shown as text. The `verdict` are sentences for a reader who reads nothing else, and what
+    is `behind` them is folded.
     """
     page = _environment().get_template("page.html.jinja")
     parts = [part for section in sections for part in _flat(section.parts)]
@@ -118,6 +125,7 @@ def write_page(
         title=title,
         subtitle=subtitle,
         verdict=verdict,
+        behind=behind,
         sections=sections,
         style=_inline(_resource("style.css")),
         scripts=scripts,

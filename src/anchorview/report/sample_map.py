@@ -3,7 +3,7 @@
 import base64
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,10 @@ MAX_TEXT_BYTES = 1_500_000
 THUMBNAIL_SIZE = 96
 """Maximum width and height of a thumbnail in pixels."""
 
+FEW_PIXELS = 32
+"""Width and height up to which images are not compressed with loss, and range of values that are
+not yet brightness."""
+
 MAX_THUMBNAIL_BYTES = 1_500_000
 """Maximum size of all thumbnails on the page."""
 
@@ -59,7 +63,8 @@ class SampleContents:
 
     sample_ids: "Sequence[object] | pd.Index[Any] | None"
     texts: Sequence[object] | Array | None
-    images: Sequence[str | os.PathLike[str] | None] | Array | None
+    images: Any
+    """Files, or arrays of pixels."""
     on_map: bool
     """Whether samples can be shown on a map."""
     _thumbnails: dict[int, str] = field(default_factory=dict)
@@ -110,31 +115,47 @@ def _spread(rows: Array) -> Iterable[int]:
     return np.random.RandomState(0).permutation(rows).tolist()
 
 
-def thumbnail(path: str | os.PathLike[str] | None, row: int) -> str:
-    """Read an image and return a small JPEG as a data URI."""
+def thumbnail(image: Any, row: int) -> str:
+    """Read an image, a file or its pixels, and return a small one as a data URI."""
     images = optional_import("PIL.Image", "Thumbnails", "report")
     try:
-        with images.open(path) as image:
-            image.draft("RGB", (THUMBNAIL_SIZE, THUMBNAIL_SIZE))
-            small = image.convert("RGBA")
+        opened = _from_pixels(image) if isinstance(image, np.ndarray) else images.open(image)
+        with opened:
+            opened.draft("RGB", (THUMBNAIL_SIZE, THUMBNAIL_SIZE))
+            small = opened.convert("RGBA")
             small.thumbnail((THUMBNAIL_SIZE, THUMBNAIL_SIZE))
-    except (OSError, ValueError, images.DecompressionBombError) as error:
+    except (OSError, ValueError, TypeError, images.DecompressionBombError) as error:
+        what = "" if isinstance(image, np.ndarray) else f", {os.fspath(image or '')!r},"
         raise ValueError(
-            f"thumbnails: the image of sample {row}, {os.fspath(path or '')!r}, cannot be read: "
+            f"thumbnails: the image of sample {row}{what} cannot be read: "
             f"{error}. Give None for samples without an image."
         ) from error
     flat = images.new("RGB", small.size, "white")
     flat.paste(small, mask=small.getchannel("A"))
     stream = io.BytesIO()
-    flat.save(stream, "JPEG", quality=75, optimize=True)
-    return "data:image/jpeg;base64," + base64.b64encode(stream.getvalue()).decode()
+    # Few pixels stay what they are.
+    kind, options = ("PNG", {}) if max(flat.size) <= FEW_PIXELS else ("JPEG", {"quality": 75})
+    flat.save(stream, kind, optimize=True, **options)
+    return f"data:image/{kind.lower()};base64,{base64.b64encode(stream.getvalue()).decode()}"
 
 
-def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Interactive | Text:
+def _from_pixels(pixels: Array) -> Any:
+    """Image of pixels; numbers other than bytes are scaled, the largest to black."""
+    images = optional_import("PIL.Image", "Thumbnails", "report")
+    if pixels.dtype != np.uint8 or pixels.max() < FEW_PIXELS:
+        low, high = float(pixels.min()), float(pixels.max())
+        pixels = (255 * (1 - (pixels - low) / max(high - low, 1e-12))).astype(np.uint8)
+    return images.fromarray(pixels)
+
+
+def sample_map(
+    levels: Mapping[str, tuple[CheckedFit, Findings]], chosen: str, contents: SampleContents
+) -> Interactive | Text:
     """Lay out the map, or say that there is nothing to lay it out by.
 
     The template takes the data of the script, and names by value of what points can be colored by.
     """
+    fit, findings = levels[chosen]
     if not fit.has_coordinates:
         return Text(
             f"There is no map of the samples: {fit.model_name} computes no embedding, and the "
@@ -148,6 +169,7 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
         "ids": None if fit.sample_ids is None else [str(fit.sample_ids[row]) for row in rows],
         "cluster": fit.labels[rows].tolist(),
         "clusters": list(fit.cluster_names),
+        "titles": list(findings.titles),
         "palette": list(CLUSTER_COLORS),
         "texts": contents.short_texts(rows),
         "thumbnails": contents.thumbnails(rows),
@@ -155,10 +177,10 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
     colorings = {"cluster": "cluster"}
     # By the names of colorings, and of the rows of tooltips.
     partitions: dict[str, Any] = {}
-    for number in fit.other_levels:
-        name = f"cluster of {number}"
-        colorings[name] = name
-        partitions[name] = _coded(pd.Series(fit.model.labels_at(number)[rows]))
+    for name, (level, of_level) in levels.items():
+        if name != chosen:
+            codes = level.labels[rows].tolist()
+            partitions[f"{name} clusters"] = {"names": list(of_level.titles), "codes": codes}
     if fit.classes is not None:
         colorings["class"] = "known class"
         classes = pd.Series(fit.classes[rows])
@@ -172,8 +194,13 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
     if fit.data is not None and fit.data.available is not None:
         colorings["availability"] = "available views"
         payload["availability"] = _availability(fit.data.available[rows], fit.data.names)
-    description = _description(fit, len(rows))
-    values = {"payload": payload, "colorings": colorings, "description": description}
+    values = {
+        "payload": payload,
+        "colorings": colorings,
+        "description": _description(fit, len(rows)),
+        "levels": {name: f.n_clusters for name, (f, _) in levels.items()},
+        "chosen": chosen,
+    }
     return Interactive("sample_map.html.jinja", SCRIPTS, values)
 
 

@@ -122,9 +122,11 @@ def test_summary_and_report_say_how_clusters_are_separated(tmp_path):
     assert model.summary(views)["border"].tolist() == list(model.borders_)
     write_fit_report(tmp_path / "page.html", model, views)
     page = (tmp_path / "page.html").read_text()
-    assert "By cluster: strong for 0 and 3; weak for 2; none for 1." in page
-    for border, count in (("strong", 2), ("weak", 1), ("none", 1)):
-        assert page.count(f"<dt>Border</dt><dd>{border}</dd>") == count
+    said = "By cluster: strong for cluster 0 and cluster 3; weak for cluster 2; none for cluster 1."
+    assert said in page
+    assert "“cluster 1” and “cluster 2” are not clearly apart" in page
+    for border, count in (("strong", 2), ("weak", 1), ("no", 1)):
+        assert page.count(f">{border} evidence<") == count
     assert "border" not in DALMC(4).fit(views).summary(views)
     # There is no more evidence for merged clusters than for any of them.
     model.relabel({0: "a", 1: "a", 2: "b", 3: "c"})

@@ -1,38 +1,40 @@
 "use strict";
-// Cards of the clusters: search, order, names, merging, and the mapping to download.
+// Cards of the clusters: levels, search, order, names, merging, and the mapping to download.
 (() => {
-  const list = document.getElementById("cards");
-  if (!list) return;
+  const main = document.getElementById("cards");
+  if (!main) return;
   const PAGE = 24;
   const MAX_OPEN_ON_PHONES = 4;
-  const cards = [...list.children];
+  const lists = [...document.querySelectorAll("ul.cards")];
   const find = (name) => document.getElementById(`cards-${name}`);
+  const cards = [...main.children]; // Of the chosen level, in order
   const original = cards.map((card) => card.dataset.name);
-  const texts = cards.map((card) => card.textContent.toLowerCase());
-  let limit = PAGE;
+  const titles = cards.map((card) => card.dataset.title);
+  let [list, limit] = [main, PAGE];
 
   // On phones, cards are folded to a line each.
-  if (cards.length > MAX_OPEN_ON_PHONES && matchMedia("(max-width: 40rem)").matches)
-    for (const card of cards) card.querySelector(".body").open = false;
+  for (const own of matchMedia("(max-width: 40rem)").matches ? lists : [])
+    if (own.children.length > MAX_OPEN_ON_PHONES)
+      for (const card of own.children) card.querySelector(".body").open = false;
 
   // Search and order
 
   const by = (key, sign = 1) => (a, b) => sign * (a.dataset[key] - b.dataset[key]);
-  const ORDERS = { number: by("cluster"), size: by("size", -1) };
-  for (const name of ["confidence", "separation"]) ORDERS[name] = by(name);
+  const ORDERS = { number: by("cluster"), size: by("size", -1), confidence: by("confidence") };
 
   function show() {
     const wanted = find("search").value.trim().toLowerCase();
-    const matches = ({ dataset: { cluster } }) =>
-      texts[cluster].includes(wanted) || nameOf(cluster).toLowerCase().includes(wanted);
-    const ordered = [...cards].sort(ORDERS[find("order").value]);
-    const matching = ordered.filter(matches);
+    const typed = (card) => card.querySelector("input.name")?.value ?? "";
+    const text = (card) => `${card.textContent} ${card.dataset.title} ${typed(card)}`.toLowerCase();
+    const ordered = [...list.children].sort(ORDERS[find("order").value]);
+    const matching = ordered.filter((card) => text(card).includes(wanted));
     const shown = matching.slice(0, limit);
-    for (const card of cards) card.hidden = true;
+    for (const card of ordered) card.hidden = true;
     for (const card of shown) card.hidden = false;
     list.append(...ordered);
-    const which = wanted ? `${matching.length} of ${cards.length} clusters match` : `${cards.length} clusters`;
+    const all = anchorview.count(ordered.length, "cluster");
     const rest = matching.length - shown.length;
+    const which = wanted ? `${matching.length} of ${all} match` : all;
     find("count").textContent = rest ? `${which}; ${shown.length} are shown` : which;
     find("more").hidden = !rest;
     find("more").textContent = `Show ${Math.min(rest, 4 * PAGE)} more clusters`;
@@ -51,7 +53,7 @@
   });
 
   function open(cluster) {
-    const card = cards[cluster];
+    const card = list.querySelector(`[data-cluster="${cluster}"]`);
     if (card.hidden) {
       find("search").value = "";
       show();
@@ -63,16 +65,19 @@
   }
 
   document.addEventListener("anchorview:open", ({ detail }) => open(detail));
+  document.addEventListener("anchorview:level", ({ detail }) => {
+    list = lists.find((own) => own.dataset.level === detail);
+    for (const own of lists) own.hidden = own !== list;
+    for (const edit of document.querySelectorAll(".edit")) edit.hidden = list !== main;
+    limit = PAGE;
+    show();
+  });
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-open]");
+    const link = event.target.closest("[data-open], [data-select]");
     if (!link) return;
     event.preventDefault();
-    open(Number(link.dataset.open));
-  });
-  list.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-select]");
-    if (!button) return;
-    const detail = new Set([Number(button.dataset.select)]);
+    if (link.dataset.open) return open(Number(link.dataset.open));
+    const detail = new Set([Number(link.dataset.select)]);
     document.dispatchEvent(new CustomEvent("anchorview:select", { detail }));
   });
 
@@ -89,14 +94,16 @@
 
   function update() {
     const names = original.map((_, cluster) => nameOf(cluster));
+    const shown = names.map((name, c) => (name === original[c] ? titles[c] : name));
     for (const [cluster, card] of cards.entries()) {
       const merged = original.filter((_, other) => other !== cluster && names[other] === names[cluster]);
       const note = card.querySelector(".merged");
       note.hidden = !merged.length;
       note.textContent = `Merged with ${merged.join(", ")}`;
+      card.querySelector(".title").textContent = shown[cluster];
       const nearest = card.querySelector("dl [data-open]");
       if (!nearest) continue;
-      nearest.textContent = names[nearest.dataset.open];
+      nearest.textContent = shown[nearest.dataset.open];
       nearest.closest("div").hidden = names[nearest.dataset.open] === names[cluster];
     }
     const n_renamed = names.filter((name, cluster) => name !== original[cluster]).length;
@@ -128,7 +135,7 @@
   show();
   if (!find("merge")) return;
   update();
-  list.addEventListener("change", (event) => {
+  main.addEventListener("change", (event) => {
     if (event.target.matches("input.name")) rename([], "");
     else update();
   });
@@ -142,7 +149,7 @@
   find("download").addEventListener("click", () => {
     const named = update().map((name, cluster) => [cluster, name]);
     const clusters = Object.fromEntries(named.filter(([cluster, name]) => name !== original[cluster]));
-    const mapping = { ...JSON.parse(list.dataset.mapping), clusters };
+    const mapping = { ...JSON.parse(main.dataset.mapping), clusters };
     anchorview.download("relabel.json", "application/json", JSON.stringify(mapping, null, 2) + "\n");
   });
 })();

@@ -167,13 +167,18 @@ anchorview.MapPlane = class {
     const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
     for (const label of this.points.labels) {
       const [x, y] = [this.x(label.x), this.y(label.y) - (many ? 10 : 0)];
-      const half = context.measureText(label.text).width / 2 + 1;
-      const box = [x - half, y - 7, x + half, y + 7];
       label.box = null;
-      if (!this.has([x, y]) || drawn.some((other) => overlap(box, other))) continue;
-      drawn.push((label.box = box));
-      context.strokeText(label.text, x, y);
-      context.fillText(label.text, x, y);
+      // The number, if there is no room for the title.
+      for (const text of many ? [label.short] : [label.text, label.short]) {
+        const half = context.measureText(text).width / 2 + 1;
+        const box = [x - half, y - 7, x + half, y + 7];
+        const fits = this.has([box[0], y]) && this.has([box[2], y]);
+        if (!fits || drawn.some((other) => overlap(box, other))) continue;
+        drawn.push((label.box = box));
+        context.strokeText(text, x, y);
+        context.fillText(text, x, y);
+        break;
+      }
     }
     this.canvas.dataset.labels = drawn.length;
   }

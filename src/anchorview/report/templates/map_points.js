@@ -10,7 +10,8 @@ anchorview.MapPoints = class {
     this.n = data.x.length;
     this.rowIndex = new Map(data.rows.map((row, index) => [row, index]));
     this.extent = [data.x, data.y].map((values) => values.reduce((a, b) => Math.max(a, b), 1));
-    this.names = data.clusters.slice();
+    this.names = data.titles.slice();
+    this.level = "cluster"; // The coloring that shows the clusters of the level
     this.colorBy("cluster");
   }
 
@@ -20,18 +21,36 @@ anchorview.MapPoints = class {
 
   // Clusters with equal names are one group, with the color of the first.
   rename(names) {
-    this.names = names;
+    this.names = names.map((name, c) => (name === this.clusters[c] ? this.titles[c] : name));
     this.colorBy(this.coloring);
+  }
+
+  // Cluster of a sample at the level, and its name.
+  codeOf(index) {
+    return (this.partitions[this.level]?.codes ?? this.cluster)[index];
+  }
+
+  // The number, unless a person has given a name.
+  numberOrName(index) {
+    const code = this.codeOf(index);
+    if (this.partitions[this.level]) return String(code);
+    return this.names[code] === this.titles[code] ? this.clusters[code] : this.names[code];
+  }
+
+  clusterOf(index) {
+    return (this.partitions[this.level]?.names ?? this.names)[this.codeOf(index)];
   }
 
   colorBy(coloring) {
     this.coloring = coloring;
+    const shown = coloring === "cluster" ? this.level : coloring;
     const first = new Map();
     this.names.forEach((name, cluster) => first.has(name) || first.set(name, cluster));
     const group = this.names.map((name) => first.get(name));
     const byCluster = this.cluster.map((cluster) => group[cluster]);
     let [groups, names] = [byCluster, this.names];
-    if (coloring in this.partitions) ({ codes: groups, names } = this.partitions[coloring]);
+    const partition = this.partitions[shown] ?? this.partitions[this.level];
+    if (partition) ({ codes: groups, names } = partition);
     let colors = [...this.palette, "#808080"];
     let codes = groups.map((code) => (code < 0 ? this.palette.length : code % this.palette.length));
     if (coloring === "confidence") {
@@ -42,7 +61,7 @@ anchorview.MapPoints = class {
     this.colors = colors;
     this.sortByColor();
     this.labels = this.labelsOf(groups, names);
-    this.labelsAreClusters = groups === byCluster;
+    this.labelsAreClusters = coloring !== "class";
   }
 
   // Layers of pseudo-random points, each sorted by color: no color covers another, and the color
@@ -60,8 +79,9 @@ anchorview.MapPoints = class {
     const label = (indices, code) => {
       const middle = (values) => indices.map((i) => values[i]).sort((a, b) => a - b)[indices.length >> 1];
       const nearest = this.nearest(middle(this.x), middle(this.y), Infinity, 1, indices);
-      const text = anchorview.shorten(names[code], 20);
-      return { code, text, x: this.x[nearest], y: this.y[nearest], size: indices.length };
+      const text = anchorview.shorten(names[code], 30);
+      const short = names === this.names ? this.clusters[code] : String(code);
+      return { code, text, short, x: this.x[nearest], y: this.y[nearest], size: indices.length };
     };
     const labels = members.map(label).filter(({ size }) => size);
     return labels.sort((a, b) => b.size - a.size);

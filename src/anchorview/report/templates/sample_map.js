@@ -13,10 +13,10 @@ anchorview.mapReady = (async () => {
   // Tooltips
 
   function tipRows(index) {
-    const cluster = points.names[points.cluster[index]];
+    const cluster = points.clusterOf(index);
     const rows = [["Cluster", cluster]];
-    for (const [name, { codes, names }] of Object.entries(points.partitions))
-      rows.push([name[0].toUpperCase() + name.slice(1), names[codes[index]] ?? "–"]);
+    const { class: known } = points.partitions;
+    if (known) rows.push(["Class", known.names[known.codes[index]] ?? "–"]);
     if (points.confidence) rows.push(["Confidence", `${points.confidence[index]} %`]);
     // Clusters may have been merged, here or before.
     const second = points.names[points.second?.[index]] ?? cluster;
@@ -66,7 +66,7 @@ anchorview.mapReady = (async () => {
     const counts = new Map();
     for (const index of indices) {
       plane.selected[index] = 1;
-      const name = points.names[points.cluster[index]];
+      const name = points.clusterOf(index);
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     const largest = [...counts].sort((a, b) => b[1] - a[1]);
@@ -95,7 +95,9 @@ anchorview.mapReady = (async () => {
 
   function downloadSelected() {
     const chosen = everyone.filter((index) => plane.selected[index]);
-    const cells = (index) => [points.id(index), points.names[points.cluster[index]]].map(quoted);
+    // Numbers, unless a person has given names.
+    const named = (index) => points.numberOrName(index);
+    const cells = (index) => [points.id(index), named(index)].map(quoted);
     const lines = ["sample,cluster", ...chosen.map((index) => cells(index).join(","))];
     anchorview.download("selected_samples.csv", "text/csv", lines.join("\r\n") + "\r\n");
   }
@@ -224,6 +226,15 @@ anchorview.mapReady = (async () => {
     showLegend();
     plane.draw();
   });
+  const levels = [...document.querySelectorAll(".levels button")];
+  for (const button of levels)
+    button.addEventListener("click", () => {
+      for (const other of levels) other.ariaPressed = String(other === button);
+      points.level = `${button.dataset.level} clusters`;
+      points.colorBy(points.coloring);
+      clear();
+      document.dispatchEvent(new CustomEvent("anchorview:level", { detail: button.dataset.level }));
+    });
   find("lasso").addEventListener("click", ({ currentTarget }) => {
     const pressed = currentTarget.getAttribute("aria-pressed") !== "true";
     currentTarget.setAttribute("aria-pressed", String(pressed));
@@ -246,7 +257,7 @@ anchorview.mapReady = (async () => {
     plane.draw();
   });
   document.addEventListener("anchorview:select", ({ detail }) => {
-    const chosen = everyone.filter((index) => detail.has(points.cluster[index]));
+    const chosen = everyone.filter((index) => detail.has(points.codeOf(index)));
     select(chosen, "selected");
     canvas.scrollIntoView({ block: "center" });
   });
