@@ -1,5 +1,7 @@
 """K-means over blocks of rows is K-means."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -73,25 +75,31 @@ def test_longer_steps_never_raise_the_inertia_and_end_at_means():
     np.testing.assert_allclose(settled, means, atol=0.02)
 
 
-@given(seed=st.integers(0, 100), step=st.integers(1, 400), n_sets=st.integers(1, 3))
-@settings(max_examples=25)
-def test_sums_are_those_of_the_nearest_centroids(seed, step, n_sets):
+@given(
+    seed=st.integers(0, 100),
+    step=st.integers(1, 400),
+    n_sets=st.integers(1, 3),
+    k=st.sampled_from([4, 30]),
+    weighted=st.booleans(),
+)
+@settings(max_examples=50)
+def test_sums_are_those_of_the_nearest_centroids(seed, step, n_sets, k, weighted):
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((200, 3))
-    centroids = rng.standard_normal((n_sets, 4, 3))
-    total = BlockedRows(rows, step).reduce(
-        lambda block, first: cluster_sums(block, first, centroids=centroids, normalize=False),
-        ClusterSums.merged,
+    centroids = rng.standard_normal((n_sets, k, 3))
+    w = rng.choice([0, 0.5, 2], 200) if weighted else np.ones(200)
+    total = BlockedRows(rows, step, weights=w if weighted else None).reduce(
+        partial(cluster_sums, centroids=centroids, normalize=False), ClusterSums.merged
     )
     for s in range(n_sets):
         distances = ((rows[:, None] - centroids[s]) ** 2).sum(axis=2)
-        member = np.eye(4)[distances.argmin(axis=1)]
-        np.testing.assert_allclose(total.sums[s], member.T @ rows, atol=1e-12)
-        np.testing.assert_array_equal(total.counts[s], member.sum(axis=0))
-        means = total.sums[s] / np.maximum(total.counts[s], 1)[:, None]
-        np.testing.assert_allclose(
-            total.inertias[s], np.square(rows - member @ means).sum(), rtol=1e-9
-        )
+        member = np.eye(k)[distances.argmin(axis=1)]
+        counts = w @ member
+        np.testing.assert_allclose(total.sums[s], member.T @ (w[:, None] * rows), atol=1e-12)
+        np.testing.assert_allclose(total.counts[s], counts, atol=1e-12)
+        means = total.sums[s] / np.where(counts > 0, counts, 1)[:, None]
+        inertia = w @ np.square(rows - member @ means).sum(axis=1)
+        np.testing.assert_allclose(total.inertias[s], inertia, rtol=1e-9, atol=1e-9)
 
 
 def test_long_sums_in_single_precision_keep_their_digits():

@@ -23,12 +23,14 @@ def rows_per_block(data, rows):
 class BlockedRows(EmbeddedRows):
     """Rows that are processed in blocks of `step` rows, or with the given bounds; counts passes."""
 
-    def __init__(self, rows, step=None, bounds=()):
-        super().__init__(rows)
+    def __init__(self, rows, step=None, bounds=(), weights=None):
+        super().__init__(rows, weights)
         inner = range(step, len(rows), step) if step else sorted(bounds)
         self.bounds = [0, *inner, len(rows)]
         self.passes = 0
 
     def reduce(self, function, merge):
         self.passes += 1
-        return reduce(merge, (function(self.embedding[i:j], i) for i, j in pairwise(self.bounds)))
+        blocks = [slice(*ends) for ends in pairwise(self.bounds)]
+        parts = (function(self.embedding[b], b.start, self.weights_of(b)) for b in blocks)
+        return reduce(merge, parts)

@@ -41,7 +41,7 @@ the data. The :class:`Trace` of the steps embeds new samples, and it maps a solu
 data back to all samples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
@@ -149,6 +149,9 @@ class Trace:
 
 Init = Literal["gcca", "random", "identity"]
 
+Convert = Callable[[Sequence[Array]], Sequence[Array]]
+"""Coefficients of each view, in other coordinates."""
+
 RESIDUAL_FLOOR = 0.01
 """Default share of a view's squared norm that always counts as unexplained."""
 
@@ -224,6 +227,8 @@ class AlternatingSolver:
         is reproduced completely has no finite weight, which raises an error.
     importance : array (n_views,), optional
         w_p, positive; 1 by default.
+    in_features : callable, optional
+        Turns coefficients of each view's coordinates into those of its features.
 
     Examples
     --------
@@ -252,6 +257,7 @@ class AlternatingSolver:
         left_out: Sequence[float] | None = None,
         residual_floor: float = RESIDUAL_FLOOR,
         importance: Array | None = None,
+        in_features: Convert = list,
     ) -> None:
         self.beta = beta
         self.views = list(views)
@@ -278,6 +284,7 @@ class AlternatingSolver:
             1 / counted,
             self.w,
             None if available is not None else spectra,
+            in_features,
         )
         self.Z = [times(X.T, H) for X, H in zip(self.views, self.H, strict=True)]
         self.steps: list[Step] = []
@@ -402,12 +409,14 @@ def start(
     row_weights: Array,
     importance: Array,
     spectra: Sequence[tuple[Array, Array]] | None = None,
+    in_features: Convert = list,
 ) -> tuple[list[Array], Array, Start]:
     """Initial ``H_p`` and ``S``, and the maps from a sample to its rows of them.
 
     ``H_p = polar(X_p D_p)`` and ``S = polar(sum_p w_p H_p N_p)``, rows weighted by the inverse
-    importance of the views that a sample has. Missing rows are then predicted by regression on
-    ``S``, and the ``H_p`` computed again.
+    importance of the views that a sample has. Of the features, the one with the largest coefficient
+    in a column of ``S`` has a positive one. Missing rows are then predicted by regression on ``S``,
+    and the ``H_p`` computed again.
     """
     if init != "gcca" and directions is None:
         directions = plain_directions(init, [X.shape[1] for X in views], n_components, seed)
@@ -455,6 +464,10 @@ def start(
     S, T = polar(row_weights[:, None] * mixed)
     _require_independent(T, "the anchor graph", "n_anchors", init)
     to_graph = tuple(k @ (mixing @ T) for k, mixing in zip(K, N, strict=True))
+    coefficients = np.vstack(in_features(to_graph))
+    largest = np.abs(coefficients).argmax(axis=0)
+    signs = np.sign(coefficients[largest, np.arange(len(largest))])
+    S, to_graph = S * signs, tuple(E * signs for E in to_graph)
 
     for X in views:
         if isinstance(X, CompletedView):

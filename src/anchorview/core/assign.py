@@ -17,6 +17,7 @@ from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import (
     MANY_CLUSTERS,
+    TOLERANCE,
     EmbeddedRows,
     distant_rows_in_blocks,
     kmeans_plusplus,
@@ -33,16 +34,19 @@ class ClusterSpread:
     """Numbers of samples and sums of their squared distances to the centers of their clusters."""
 
     sizes: Array
-    """Number of samples of each cluster, as float64."""
+    """Number of samples of each cluster, or sum of their weights, as float64."""
     squares: Array
     """Sum over the samples of each cluster."""
 
     @classmethod
-    def of(cls, labels: Array, squared_distances: Array, n_clusters: int) -> "ClusterSpread":
+    def of(
+        cls, labels: Array, squares: Array, n_clusters: int, weights: Array | None = None
+    ) -> "ClusterSpread":
         """Spread of samples with these labels and squared distances to their centers."""
+        squares = squares if weights is None else weights * squares
         return cls(
-            np.bincount(labels, minlength=n_clusters).astype(np.float64),
-            np.bincount(labels, squared_distances, minlength=n_clusters),
+            np.bincount(labels, weights, n_clusters).astype(np.float64),
+            np.bincount(labels, squares, n_clusters),
         )
 
     def merged(self, other: "ClusterSpread") -> "ClusterSpread":
@@ -173,12 +177,17 @@ def cluster_spread(
 
 
 def _block_spread(
-    embedding: Array, first_row: int, *, assignment: Assignment, labels: Array | None
+    embedding: Array,
+    first_row: int,
+    weights: Array | None,
+    *,
+    assignment: Assignment,
+    labels: Array | None,
 ) -> ClusterSpread:
     known = None if labels is None else labels[first_row : first_row + len(embedding)]
     labels = assignment(embedding) if known is None else known
     squares = assignment.squared_distances_to_label(embedding, labels)
-    return ClusterSpread.of(labels, squares, len(assignment.centroids))
+    return ClusterSpread.of(labels, squares, len(assignment.centroids), weights)
 
 
 def labels_of_runs(assignments: Sequence[Assignment], embedding: Array) -> Array:
@@ -209,15 +218,20 @@ def fit_assignment(
     if method == "cluster_qr":
         require_columns(width, n_clusters)
     if n <= 2 * SAMPLE and (method == "cluster_qr" or n * n_clusters <= MOST_INDEPENDENT):
-        embedding = np.asarray(rows.embedding)
+        embedding, weights = np.asarray(rows.embedding), rows.weights
+        if weights is not None:
+            embedding, weights = embedding[weights > 0], weights[weights > 0]
         points = unit_rows(embedding) if normalize else embedding
+        tolerance = _kmeans_tolerance(points, weights)
         if method == "kmeans":
-            points = points[_canonical_order(embedding)]
-            kmeans = KMeans(n_clusters, init=_plusplus, n_init=n_init, random_state=seed)
+            order = _canonical_order(embedding, weights)
+            points, weights = points[order], None if weights is None else weights[order]
+            start = partial(_plusplus, weights=weights)
+            kmeans = KMeans(n_clusters, init=start, n_init=n_init, tol=tolerance, random_state=seed)
         else:
-            start = points[distant_rows(embedding, n_clusters)]
-            kmeans = KMeans(n_clusters, init=start, n_init=1)
-        centroids = kmeans.fit(points).cluster_centers_
+            rows_apart = points[distant_rows(embedding, n_clusters)]
+            kmeans = KMeans(n_clusters, init=rows_apart, n_init=1, tol=tolerance)
+        centroids = kmeans.fit(points, sample_weight=weights).cluster_centers_
     elif method == "kmeans":
         start = _start_from_sample(rows, n_clusters, normalize, n_init, seed)
         settled = _by_number(n_clusters, SETTLED)
@@ -231,11 +245,27 @@ def fit_assignment(
     return Assignment(centroids.astype(np.float64), normalize)
 
 
-def _plusplus(points: Array, n_clusters: int, random_state: np.random.RandomState) -> Array:
+def _plusplus(
+    points: Array,
+    n_clusters: int,
+    random_state: np.random.RandomState,
+    weights: Array | None = None,
+) -> Array:
     """Start of K-means as in scikit-learn, which is faster on rows in double precision."""
     exact = points.astype(np.float64, copy=False)
-    start, _ = sklearn_plusplus(exact, n_clusters, random_state=random_state)
+    start, _ = sklearn_plusplus(
+        exact, n_clusters, sample_weight=weights, random_state=random_state
+    )
     return np.asarray(start, dtype=points.dtype)
+
+
+def _kmeans_tolerance(points: Array, weights: Array | None) -> float:
+    """Tolerance of scikit-learn's K-means, which multiplies it by the variance without weights."""
+    if weights is None:
+        return TOLERANCE
+    centered = points - np.average(points, axis=0, weights=weights)
+    variance = np.average(np.square(centered), axis=0, weights=weights).mean()
+    return float(TOLERANCE * variance / max(points.var(axis=0).mean(), np.finfo(float).tiny))
 
 
 def _start_from_sample(
@@ -268,7 +298,7 @@ def assigned(embedding: Array, n_clusters: int, **settings: Any) -> tuple[Assign
     return assignment, assignment(embedding)
 
 
-def _canonical_order(embedding: Array) -> Array:
+def _canonical_order(embedding: Array, weights: Array | None) -> Array:
     """Order of the rows that depends neither on their given order nor on rotations.
 
     Labels of K-means on rows in this order do not depend on these either. Rows are sorted by norm,
@@ -278,7 +308,8 @@ def _canonical_order(embedding: Array) -> Array:
     if embedding.dtype != np.float64:
         return np.arange(len(embedding))
     lengths = np.einsum("ij,ij->i", embedding, embedding)
-    heights = embedding @ embedding.mean(axis=0)
+    mean = embedding.mean(axis=0) if weights is None else weights @ embedding
+    heights = embedding @ mean
     return np.lexsort((heights, np.round(lengths / lengths.max(), 9)))
 
 

@@ -31,35 +31,49 @@ BLOCK = 2**20
 """Bytes of a block as float64."""
 
 
+RowsFunction = Callable[[Array, int, Array | None], Result]
+"""Function of a block of rows, the position of the first one, and the weights, if they have any."""
+
+
 class EmbeddedRows:
     """The rows of an embedding, one per sample, and their labels once `label` was called.
 
-    These are rows that this process can read by slices: an array, or a view on disk.
+    These are rows that this process can read by slices: an array, or a view on disk. Those of
+    weight zero are labeled, but do not count otherwise.
     """
 
     labels: Any = None
 
-    def __init__(self, embedding: Any) -> None:
-        self.embedding = embedding
+    def __init__(self, embedding: Any, weights: Array | None = None) -> None:
+        self.embedding, self.weights = embedding, weights
         self.shape: tuple[int, int] = embedding.shape
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights, or number of the rows."""
+        return self.shape[0] if self.weights is None else float(self.weights.sum())
 
     def label(self, function: Callable[[Array], Array]) -> None:
         """Label all rows by a function of a block of rows."""
         self.labels = function(self.embedding)
 
+    def weights_of(self, rows: slice) -> Array | None:
+        """Weights of some rows."""
+        return None if self.weights is None else self.weights[rows]
+
     def reduce(
-        self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
+        self, function: RowsFunction[Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """``function(block, position of its first row)`` of all blocks, merged in order."""
+        """Function of all blocks, merged in order."""
         with closing(self.over_blocks(function)) as results:
             return reduce(merge, results)
 
-    def over_blocks(self, function: Callable[[Array, int], Result]) -> Generator[Result]:
+    def over_blocks(self, function: RowsFunction[Result]) -> Generator[Result]:
         """Yield the results of all blocks in order."""
 
         def work(rows: slice) -> Result:
             with without_nested_threads():
-                return function(self.embedding[rows], rows.start)
+                return function(self.embedding[rows], rows.start, self.weights_of(rows))
 
         n, width = self.shape
         # Blocks of equal sizes keep all threads busy.
@@ -94,7 +108,7 @@ class ClusterSums(NamedTuple):
     sums: Array
     """Sums of the points of each cluster: sets x clusters x columns."""
     counts: Array
-    """Numbers of points of each cluster: sets x clusters."""
+    """Weights of the points of each cluster, or numbers of them: sets x clusters."""
     squares: float
     """Sum of the squared norms of all points."""
 
@@ -105,72 +119,83 @@ class ClusterSums(NamedTuple):
     @property
     def inertias(self) -> Array:
         """Sums of squared distances to the means of the clusters, of each set."""
-        explained = np.einsum("skd,skd,sk->s", self.sums, self.sums, 1 / np.maximum(self.counts, 1))
+        explained = np.einsum("skd,skd,sk->s", self.sums, self.sums, 1 / positive(self.counts))
         # Rounding can make the inertia of points that equal their centroids negative.
         return np.maximum(self.squares - explained, 0)
 
 
+def positive(counts: Array) -> Array:
+    """Counts by which sums are divided: those of empty clusters are 1."""
+    return np.where(counts > 0, counts, 1)
+
+
 def cluster_sums(
-    embedding: Array, first_row: int, *, centroids: Array, normalize: bool
+    embedding: Array,
+    first_row: int,
+    weights: Array | None = None,
+    *,
+    centroids: Array,
+    normalize: bool,
 ) -> ClusterSums:
     """Assign rows to the nearest centroid of each set, and add them up by cluster."""
     n_sets, k, width = centroids.shape
     if k <= FEW_CLUSTERS:
-        return _sums_of_few(embedding, centroids, normalize)
+        return _sums_of_few(embedding, weights, centroids, normalize)
     nearest = np.empty((len(embedding), n_sets), np.int32)
     sums = np.zeros((n_sets * k, width))
     squares = 0.0
-    weights = score_weights(centroids.reshape(-1, width), precision_for(embedding, k))
+    scoring = score_weights(centroids.reshape(-1, width), precision_for(embedding, k))
     offsets = k * np.arange(n_sets)
     for start in range(0, len(embedding), SUMMED_ROWS):
-        block = embedding[start : start + SUMMED_ROWS].astype(weights.dtype, copy=False)
+        part = slice(start, start + SUMMED_ROWS)
+        block = embedding[part].astype(scoring.dtype, copy=False)
         points = unit_rows(block) if normalize else block
-        labels = nearest[start : start + SUMMED_ROWS]
-        for rows, scores in score_blocks(points, weights):
+        labels = nearest[part]
+        for rows, scores in score_blocks(points, scoring):
             labels[rows] = scores.reshape(-1, n_sets, k).argmax(axis=2) + offsets
+        ones = np.ones(labels.size, points.dtype)
         members = sparse.csr_array(
-            (
-                np.ones(labels.size, points.dtype),
-                labels.ravel(),
-                np.arange(0, labels.size + 1, n_sets),
-            ),
+            (ones, labels.ravel(), np.arange(0, labels.size + 1, n_sets)),
             shape=(len(labels), n_sets * k),
         )
-        sums += members.T @ points
-        squares += float(np.einsum("ij,ij->", points, points, dtype=np.float64))
-    counts = np.bincount(nearest.ravel(), minlength=n_sets * k).reshape(n_sets, k)
+        counted = points if weights is None else points * weights[part, None]
+        sums += members.T @ counted
+        squares += float(np.einsum("ij,ij->", points, counted, dtype=np.float64))
+    by_set = None if weights is None else np.repeat(weights, n_sets)
+    counts = np.bincount(nearest.ravel(), by_set, n_sets * k).reshape(n_sets, k)
     return ClusterSums(sums.reshape(centroids.shape), counts, squares)
 
 
-def _sums_of_few(embedding: Array, centroids: Array, normalize: bool) -> ClusterSums:
+def _sums_of_few(
+    embedding: Array, weights: Array | None, centroids: Array, normalize: bool
+) -> ClusterSums:
     """:func:`cluster_sums` by products with a matrix of memberships."""
     n_sets, k, width = centroids.shape
-    weights = np.ascontiguousarray(score_weights(centroids.reshape(-1, width), embedding.dtype).T)
-    step = min(max(MIN_SCORED_ROWS, SCORES // len(weights)), SUMMED_ROWS)
+    scoring = np.ascontiguousarray(score_weights(centroids.reshape(-1, width), embedding.dtype).T)
+    step = min(max(MIN_SCORED_ROWS, SCORES // len(scoring)), SUMMED_ROWS)
     # The last column of ones adds the offsets of the scores and counts the members.
     points = np.ones((min(step, len(embedding)), width + 1), embedding.dtype)
-    buffers = np.empty((2, len(weights) * len(points)), embedding.dtype)
-    total = np.zeros((len(weights), width + 1))
+    buffers = np.empty((2, len(scoring) * len(points)), embedding.dtype)
+    total = np.zeros((len(scoring), width + 1))
     squares = 0.0
     for rows in row_slices(len(embedding), step):
         block = points[: rows.stop - rows.start]
         block[:, :-1] = unit_rows(embedding[rows]) if normalize else embedding[rows]
         scores, members = (
-            buffer[: len(weights) * len(block)].reshape(n_sets, k, -1) for buffer in buffers
+            buffer[: len(scoring) * len(block)].reshape(n_sets, k, -1) for buffer in buffers
         )
-        np.matmul(weights, block.T, out=scores.reshape(len(weights), -1))
+        np.matmul(scoring, block.T, out=scores.reshape(len(scoring), -1))
         np.copyto(members, scores == scores.max(axis=1, keepdims=True))
-        sums = members.reshape(len(weights), -1) @ block
-        if sums[:, -1].sum() != n_sets * len(block):
+        counted = block if weights is None else block * weights[rows, None].astype(block.dtype)
+        sums = members.reshape(len(scoring), -1) @ counted
+        if weights is not None or sums[:, -1].sum() != n_sets * len(block):
             _keep_first(members)
-            sums = members.reshape(len(weights), -1) @ block
+            sums = members.reshape(len(scoring), -1) @ counted
         total += sums
-        block = block[:, :-1]
-        squares += float(np.einsum("ij,ij->i", block, block).sum(dtype=np.float64))
+        products = np.einsum("ij,ij->i", block[:, :-1], counted[:, :-1])
+        squares += float(products.sum(dtype=np.float64))
     sums, counts = total[:, :-1], total[:, -1]
-    return ClusterSums(
-        sums.reshape(centroids.shape), counts.reshape(n_sets, k).astype(np.intp), squares
-    )
+    return ClusterSums(sums.reshape(centroids.shape), counts.reshape(n_sets, k), squares)
 
 
 def _keep_first(members: Array) -> None:
@@ -214,7 +239,6 @@ def lloyd(
     points, except for the last one: for given clusters, steps up to twice that way decrease the
     inertia.
     """
-    n, width = rows.shape
     centroids = np.array(starts, dtype=np.float64)
     inertias = np.full(len(centroids), np.inf)
     moving = np.arange(len(centroids))
@@ -224,10 +248,10 @@ def lloyd(
         work = partial(cluster_sums, centroids=before, normalize=normalize)
         total = rows.reduce(work, ClusterSums.merged)
         counts = total.counts[:, :, None]
-        moved = np.where(counts > 0, total.sums / np.maximum(counts, 1), before)
-        mean = total.sums[0].sum(axis=0) / n
+        moved = np.where(counts > 0, total.sums / positive(counts), before)
+        mean = total.sums[0].sum(axis=0) / rows.total_weight
         # Rounding can make the variance of equal rows negative.
-        variance = max(total.squares / n - mean @ mean, 0) / width
+        variance = max(total.squares / rows.total_weight - mean @ mean, 0) / rows.shape[1]
         decrease = inertias[moving] - total.inertias
         shifts = np.square(moved - before).sum(axis=(1, 2))
         settled = (shifts <= TOLERANCE * variance) | (decrease < tolerance * total.inertias)
@@ -260,14 +284,15 @@ def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
     Every row has a pseudo-random key, and rows with small keys are sampled, ordered by key. In
     double precision keys are computed from the norms of the rows, so the sample depends neither on
     the order of the rows nor on rotations. In single precision, where rounding would change such
-    keys, they are computed from positions.
+    keys, they are computed from positions. A row of weight w has the keys ``u / w, (u + 1) / w...``
+    with u from 0 to 1, so that heavy rows are sampled several times.
     """
-    n = rows.shape[0]
-    expected = min(MARGIN * count, n)
+    n = rows.total_weight
+    share = MARGIN * count / n
+    expected = min(MARGIN * count, n) if rows.weights is None else MARGIN * count
     for by_length in (True, False):
-        sample = rows.reduce(
-            partial(_below, share=MARGIN * count / n, n=n, seed=seed, by_length=by_length), add
-        )
+        below = partial(_below, share=share, n=n, seed=seed, by_length=by_length)
+        sample = rows.reduce(below, add)
         # Rows with equal norms have equal keys. If there are many, too many or too few rows would
         # be sampled, or too few distinct ones.
         keys = np.concatenate([keys for keys, _ in sample])
@@ -279,7 +304,14 @@ def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
 
 
 def _below(
-    block: Array, first_row: int, *, share: float, n: int, seed: int, by_length: bool
+    block: Array,
+    first_row: int,
+    weights: Array | None,
+    *,
+    share: float,
+    n: float,
+    seed: int,
+    by_length: bool,
 ) -> _Sample:
     if by_length and block.dtype == np.float64:
         squares = n * np.einsum("ij,ij->i", block, block)
@@ -287,6 +319,12 @@ def _below(
         keys = _mixed(cells.astype(np.int64).view(np.uint64), seed)
     else:
         keys = _mixed(np.arange(first_row, first_row + len(block), dtype=np.uint64), seed)
+    if weights is not None:
+        first = keys * 2.0**-64
+        copies = np.maximum(np.ceil(share * weights - first), 0).astype(np.intp)
+        drawn = np.repeat(np.arange(len(block)), copies)
+        nth = np.arange(len(drawn)) - np.repeat(np.cumsum(copies) - copies, copies)
+        return [((first[drawn] + nth) / weights[drawn], block[drawn])]
     small = np.flatnonzero(keys < np.uint64(min(share, 1 - 2**-53) * 2**64))
     # Many copies of one row would all be sampled; the surplus is not needed.
     small = small[: int(MARGIN * share * n)]
@@ -462,10 +500,14 @@ _Farthest = tuple[float, Array]
 """Squared distance of the row that is farthest from a span, and the row."""
 
 
-def _farthest(embedding: Array, first_row: int, *, basis: Array) -> _Farthest:
+def _farthest(
+    embedding: Array, first_row: int, weights: Array | None, *, basis: Array
+) -> _Farthest:
     rows = embedding.astype(np.float64)
     rows -= (rows @ basis.T) @ basis
     squares = np.einsum("ij,ij->i", rows, rows)
+    if weights is not None:
+        squares[weights == 0] = -1
     first = int(squares.argmax())
     return float(squares[first]), embedding[first].astype(np.float64)
 

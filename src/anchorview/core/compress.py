@@ -94,11 +94,11 @@ def summarize_groups(data: MultiViewData, scalings: tuple[ViewScaling, ...]) -> 
 
     def work(block: RowBlock) -> Array:
         scaled = ScaledBlock(data, scalings, block)
-        return scaled.gram() if large[block.group] else scaled.toarray().astype(np.float64)
+        return scaled.gram() if large[block.group] else scaled.weighted_rows().astype(np.float64)
 
     sums = {g: np.zeros((d, d)) for g, d in enumerate(widths) if large[g]}
     rows: dict[int, list[Array]] = {g: [] for g in range(len(widths)) if not large[g]}
-    one_by_one = max(widths) > WIDE_GRAM and not any(map(is_sparse, data.views))
+    one_by_one = max(widths, default=0) > WIDE_GRAM and not any(map(is_sparse, data.views))
     threads = 1 if one_by_one else None
     for block, part in map_blocks(work, data.blocks(), "compressing", threads):
         if large[block.group]:

@@ -12,7 +12,7 @@ from scipy import sparse
 from anchorview._utils.linalg import times
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.alternating import Solution, Start, Trace
+from anchorview.core.alternating import Convert, Solution, Start, Trace
 from anchorview.core.compress import Problem
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import ScaledBlock
@@ -176,9 +176,7 @@ def replayed(trace: Trace, views: Sequence[Matrix | None], available: Array) -> 
     return np.asarray(s)
 
 
-def in_other_coordinates(
-    trace: Trace, convert: Callable[[Sequence[Array]], Sequence[Array]]
-) -> Trace:
+def in_other_coordinates(trace: Trace, convert: Convert) -> Trace:
     """Trace in other coordinates of the views.
 
     `convert` turns coefficients of the present coordinates, one matrix per view, into

@@ -92,8 +92,8 @@ ViewMoments = dict[int, Moments]
 """Moments by position of the view; views that no sample has are left out."""
 
 
-def row_moments(rows: Matrix, unit_rows: bool = False) -> Moments:
-    """Moments of some rows, or of these divided by their norms."""
+def row_moments(rows: Matrix, unit_rows: bool = False, weights: Array | None = None) -> Moments:
+    """Moments of some rows, which may have weights, or of these divided by their norms."""
     if isinstance(rows, LowRankSum):
         rows = rows.toarray()
     if unit_rows and sparse.issparse(rows):
@@ -101,7 +101,7 @@ def row_moments(rows: Matrix, unit_rows: bool = False) -> Moments:
         rows = sparse.csr_array(sparse.diags_array(reciprocal(lengths, lengths)) @ rows)
     elif unit_rows:
         rows = ViewScaling(unit_first=True).apply(rows, np.empty(rows.shape))
-    return Moments.of(rows)
+    return Moments.of(rows, weights)
 
 
 def view_moments(data: MultiViewData, method: str) -> ViewMoments:
@@ -109,7 +109,8 @@ def view_moments(data: MultiViewData, method: str) -> ViewMoments:
     unit_first = method == "unit-center"
 
     def work(block: RowBlock) -> ViewMoments:
-        return {p: row_moments(data.views[p][block.rows], unit_first) for p in block.views}
+        weights = data.weights(block.rows)
+        return {p: row_moments(data.views[p][block.rows], unit_first, weights) for p in block.views}
 
     moments: ViewMoments = {}
     for _, parts in map_blocks(work, data.stored_blocks(), "scaling"):
@@ -171,7 +172,7 @@ def with_unit_norms(
             raise ValueError(data.problem("overflow", p))
         # Equal rows of unit norm leave nothing but rounding when they are centered.
         centered = scalings[p].unit_first and scalings[p].center is not None
-        rounding = (8 * np.finfo(data.dtype).eps) ** 2 * len(data) if centered else 0
+        rounding = (8 * np.finfo(data.dtype).eps) ** 2 * data.total_weight if centered else 0
         if square <= rounding:
             raise ValueError(data.problem("zero", p))
     return tuple(

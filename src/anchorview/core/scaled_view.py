@@ -112,16 +112,24 @@ class SparseScaledView(MatrixOperator):
 
     @classmethod
     def of(cls, data: MultiViewData, p: int, scaling: ViewScaling) -> "SparseScaledView":
-        """View `p` of some samples."""
+        """View `p` of some samples, with the roots of their weights."""
         has = None if data.available is None else data.available[:, p]
-        return cls(data.views[p], scaling, has)
+        view = cls(data.views[p], scaling, has)
+        if data.sample_weight is not None:
+            roots = np.sqrt(data.sample_weight)
+            view.squares = view.squares * data.sample_weight
+            view._multiply_rows(roots)
+        return view
 
     def _divide_rows(self, squares: Array) -> Array:
         """Divide rows by their lengths, given squared; returns the factors."""
         inverse = reciprocal(np.sqrt(squares), squares)
-        self.factors = self.factors * inverse
-        self.coefficients = _times_rows(inverse, self.coefficients)
+        self._multiply_rows(inverse)
         return inverse
+
+    def _multiply_rows(self, factors: Array) -> None:
+        self.factors = self.factors * factors
+        self.coefficients = _times_rows(factors, self.coefficients)
 
     def _squared_lengths(self) -> Array:
         """Squared lengths of the rows; zero where the terms cancel but for rounding."""
@@ -261,6 +269,13 @@ def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: A
     return scaled_product(X if has_few_entries(X) else dense_rows(X, slice(None)), scaling, W)
 
 
+def times_roots(rows: Array, weights: Array | None) -> Array:
+    """Rows, multiplied in place by the roots of their weights if they have any."""
+    if weights is not None:
+        rows *= np.sqrt(weights).astype(rows.dtype)[:, None]
+    return rows
+
+
 class ScaledBlock:
     """Scaled views of a row block side by side."""
 
@@ -269,7 +284,7 @@ class ScaledBlock:
     ) -> None:
         self.views = [data.views[p] for p in block.views]
         self.scalings = [scalings[p] for p in block.views]
-        self.block = block
+        self.block, self.weights = block, data.weights(block.rows)
         self.ends = np.cumsum([view.shape[1] for view in self.views]).tolist()
         self.shape = block.size, self.ends[-1]
         self.dtype = data.dtype
@@ -282,14 +297,20 @@ class ScaledBlock:
             scaling.apply(dense_rows(view, self.block.rows), part)
         return out
 
+    def weighted_rows(self, out: Array | None = None) -> Array:
+        """All scaled rows times the roots of their weights."""
+        return times_roots(self.toarray(out), self.weights)
+
     def gram(self) -> Array:
-        """Products of all pairs of columns, in the precision of the rows."""
+        """Weighted sums of products of all pairs of columns, in the precision of the rows."""
         pairs = list(zip(self.views, self.scalings, strict=True))
         if all(sparse.issparse(view) and scaling.keeps_zeros for view, scaling in pairs):
             parts = [view[self.block.rows] * (1 / scaling.norm) for view, scaling in pairs]
             few = sparse.csr_array(sparse.hstack(parts, format="csr", dtype=self.dtype))
+            if self.weights is not None:
+                few = _times_rows(np.sqrt(self.weights).astype(self.dtype), few)
             return np.asarray((few.T @ few).toarray())
-        rows = self.toarray(_scaled.array(self.shape, self.dtype))
+        rows = self.weighted_rows(_scaled.array(self.shape, self.dtype))
         return np.asarray(rows.T @ rows)
 
     def __matmul__(self, W: Array) -> Array:
@@ -309,7 +330,7 @@ def scaled_views(
 ) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...]]:
     """All views, scaled, and the scalings including norms; rows of missing samples are zero.
 
-    Dense views are copied (in the precision `dtype`, if given), as they are multiplied many times.
+    Rows are multiplied by the roots of the weights of samples. Dense views are copied (in the precision `dtype`, if given), as they are multiplied many times.
     """
     matrices: list[Matrix] = [
         SparseScaledView.of(data, p, scaling)
@@ -326,13 +347,14 @@ def scaled_views(
 
 
 def scaled_copy(data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dtype[Any]") -> Array:
-    """Scaled copy of a dense view; rows of missing samples are zero."""
+    """Scaled copy of a dense view, times the roots of weights; rows of missing samples are zero."""
     view = data.views[p]
     out = np.zeros(view.shape, dtype=dtype)
 
     def work(block: RowBlock) -> None:
         rows = view[block.rows]
-        out[block.rows] = scaling.apply(rows, np.empty(rows.shape, dtype=dtype))
+        scaled = scaling.apply(rows, np.empty(rows.shape, dtype=dtype))
+        out[block.rows] = times_roots(scaled, data.weights(block.rows))
 
     for_blocks(work, (block for block in data.blocks() if p in block.views), "scaling")
     return out

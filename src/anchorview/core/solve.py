@@ -256,6 +256,7 @@ def solve(
             left_out=problem.left_out,
             residual_floor=settings.residual_floor,
             importance=settings.importance,
+            in_features=problem.in_features,
         ).run(settings.max_iter, settings.tol)
     n_anchors = solution.graph.shape[1]
     if sizes.n_anchors is not None and sizes.n_anchors > n_anchors:

@@ -34,7 +34,7 @@ from anchorview.core.compress import (
     summarize_groups,
 )
 from anchorview.core.scale import ViewScaling, with_unit_norms
-from anchorview.core.scaled_view import SparseScaledView
+from anchorview.core.scaled_view import SparseScaledView, times_roots
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.row_source import RowSource
@@ -200,7 +200,8 @@ def _over_rows(
 
     def scaled(block: RowBlock) -> Result:
         rows = part.views[p][block.rows]
-        return work(scaling.apply(rows, _rows.array(rows.shape, part.dtype)))
+        scaled = scaling.apply(rows, _rows.array(rows.shape, part.dtype))
+        return work(times_roots(scaled, part.weights(block.rows)))
 
     return map_blocks(scaled, [block for block in part.blocks() if p in block.views], stage)
 

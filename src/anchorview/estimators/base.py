@@ -28,7 +28,13 @@ from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames, PathLike
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.datasets.formats.npy import LEVEL_LABELS, SAMPLE_IDS
-from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for, set_design
+from anchorview.estimators.batches import (
+    BatchMixin,
+    UnknownBatch,
+    correction_for,
+    set_design,
+    set_weights,
+)
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.preparation import (
@@ -153,10 +159,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     def _in_memory(self, X: Any) -> MultiViewData:
         """Samples of a fit that takes out nothing."""
         data = open_source(X, join=None).read()
-        if data.design is not None:
+        if data.design is not None or data.sample_weight is not None:
             raise ValueError(
-                f"{type(self).__name__} cannot take out batches or covariates here. Give the views "
-                "without them, or use fit of DALMC or AutoDALMC."
+                f"{type(self).__name__} takes neither batches and covariates nor weights of "
+                "samples. Give the views without them, or use fit of DALMC or AutoDALMC."
             )
         self._require_possible(data)
         self._learn_views(data)
@@ -220,6 +226,8 @@ class EmbeddingClusterer(
     memory_limit: float | str | None
     n_samples_fit_: int
     changes_: pd.DataFrame | None
+    _total_weight: float | None = None
+    """Sum of the weights of the samples of `fit`; None if they have none."""
     _prepared: Preparation | None
     view_selection_: dict[str, str | tuple[str, ...]] | None
     _join: Join | None
@@ -234,11 +242,12 @@ class EmbeddingClusterer(
         join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
+        sample_weight: Any = None,
     ) -> RowSource:
         """Source of the samples of a fit, ready for the first pass.
 
-        `out` is the folder of the results, if they are to be written; `views` and `join` are those
-        of `fit`.
+        `out` is the folder of the results, if they are to be written; the rest are arguments of
+        `fit`.
         """
         self.view_selection_, self._join, self.changes_ = selection_of(X, views), join, None
         source = open_source(
@@ -246,14 +255,15 @@ class EmbeddingClusterer(
         )
         if not self._works_in_parts(source, out):
             source = source.read()
-        if batch is not None or covariates is not None:
-            set_design(source, X, batch, covariates)
+        set_design(source, X, batch, covariates)
+        set_weights(source, X, sample_weight)
         self._learn_views(source)
         source = self._only_known(source)
-        self._require_possible(source)
+        self._require_possible(source.counted())
         if out is not None:
             source.require_output_folder(Path(out))
         self.n_samples_fit_ = source.shape[0]
+        self._total_weight = None if source.sample_weight is None else source.total_weight
         return self._prepare(source)
 
     def _only_known(self, source: RowSource) -> RowSource:
@@ -273,13 +283,13 @@ class EmbeddingClusterer(
 
     def _prepare(self, source: RowSource) -> RowSource:
         """Fit the transformers, and apply them to the samples of a fit."""
-        self._prepared = fit_preparation(source, self.preprocess)
+        self._prepared = fit_preparation(source.counted(), self.preprocess)
         if self._prepared is not None:
             for name, description in table_descriptions(self).items():
                 self._say(f"{name}: {description}")
             source = prepare(source, self._prepared)
         source.hints_at_counts = self.preprocess is None
-        source.require_fittable()
+        source.counted().require_fittable()
         return source
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
@@ -313,8 +323,7 @@ class EmbeddingClusterer(
                 "fitted with feature names; its features are matched by position.",
                 stacklevel=3,
             )
-        if batch is not None or covariates is not None:
-            set_design(source, X, batch, covariates)
+        set_design(source, X, batch, covariates)
         source = source.matched_to(fitted)
         if self._prepared is not None:
             source = prepare(source, self._prepared)
@@ -439,6 +448,7 @@ class EmbeddingClusterer(
         join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
+        sample_weight: Any = None,
         scale: bool = True,
         out: PathLike | None = None,
     ) -> Any:
@@ -446,7 +456,7 @@ class EmbeddingClusterer(
 
         Parameters
         ----------
-        X, y, views, join, batch, covariates, out
+        X, y, views, join, batch, covariates, sample_weight, out
             As for `fit`.
         scale : bool, default=True
             As for `transform`. Must be False with `out`, whose files hold `embedding_`.
@@ -461,7 +471,8 @@ class EmbeddingClusterer(
                 "out= holds the embedding as it is: use scale=False, or fit, and transform with "
                 "another out=."
             )
-        self.fit(X, views=views, join=join, batch=batch, covariates=covariates, out=out)
+        known = {"batch": batch, "covariates": covariates, "sample_weight": sample_weight}
+        self.fit(X, views=views, join=join, out=out, **known)
         rows = self.embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
@@ -565,7 +576,7 @@ class EmbeddingClusterer(
     @property
     def _scale_factor(self) -> float:
         """Factor that gives the columns of `embedding_` a mean square of 1."""
-        return float(np.sqrt(self.n_samples_fit_))
+        return float(np.sqrt(self._total_weight or self.n_samples_fit_))
 
     def _with_ids(self, rows: Any, sample_ids: Any) -> Any:
         """Rows as a DataFrame indexed by sample id, if `set_output` asks for pandas.

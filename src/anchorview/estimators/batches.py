@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ from anchorview.core.batch_correction import BatchCorrection, fit_correction
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.row_source import RowSource, ids_in_memory
-from anchorview.views.sample_design import SampleDesign, sample_design
+from anchorview.views.sample_design import SampleDesign, sample_design, weights_of_samples
 
 MAX_SAMPLES = 2000
 """Maximum number of samples for which neighbors are found."""
@@ -147,9 +147,19 @@ UnknownBatch = Literal["error", "center"]
 
 def set_design(source: RowSource, X: Any, batch: Any, covariates: Any) -> None:
     """Give the samples of a source their batches and covariates."""
-    source.design = sample_design(
-        batch, covariates, X, len(source), lambda: ids_in_memory(source), source.design
-    )
+    ids = partial(ids_in_memory, source)
+    source.design = sample_design(batch, covariates, X, len(source), ids, source.design)
+
+
+def set_weights(source: RowSource, X: Any, sample_weight: Any) -> None:
+    """Give the samples of a source their weights."""
+    ids = partial(ids_in_memory, source)
+    source.sample_weight = weights_of_samples(sample_weight, X, source, ids)
+    if source.sample_weight is not None and source.design is not None:
+        raise ValueError(
+            "Samples with weights cannot have batches or covariates. Leave out sample_weight, or "
+            "take the batches out beforehand."
+        )
 
 
 class BatchFit:

@@ -337,6 +337,7 @@ class DALMC(EmbeddingClusterer):
         join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
+        sample_weight: Any = None,
         reference: Any = None,
         out: PathLike | None = None,
     ) -> Self:
@@ -363,14 +364,15 @@ class DALMC(EmbeddingClusterer):
         self : DALMC
         """
         start_seed, assignment_seed = self._seeds()
-        source = self._open(X, out, views, join, batch, covariates)
+        source = self._open(X, out, views, join, batch, covariates, sample_weight)
         source, batches = self._fit_batches(source)
         folder = None if out is None else Path(out)
         self.plan_, source = self._planned(source, folder)
         clock = self._say(self.plan_)
         moments = None if batches is None else batches.moments
-        scalings = fit_scalings(source, self.scaling, moments)
-        problem = self._compress(source, scalings)
+        counted = source.counted()
+        scalings = fit_scalings(counted, self.scaling, moments)
+        problem = self._compress(counted, scalings)
         self._say(f"scaled and compressed {len(source)} samples", clock)
         solution = self._solve(problem, source, start_seed)
         clock = perf_counter()
@@ -645,4 +647,9 @@ class DALMC(EmbeddingClusterer):
             raise ValueError(
                 f"variant='{self.variant}' runs on the data as they are: use solver='direct' or "
                 "'auto'."
+            )
+        if self.variant != "dalmc" and schema.sample_weight is not None:
+            raise ValueError(
+                "Ablations run on the samples as they are, without weights. Leave out "
+                "sample_weight, or use variant='dalmc'."
             )

@@ -83,6 +83,10 @@ batch : array-like (n,) or str, default=None
 covariates : array-like (n, q), DataFrame, str or list of str, default=None
     Numeric covariates of each sample, such as age or sequencing depth. Each feature is
     regressed on them within batches, so that their effect is removed. Aligned like `batch`.
+sample_weight : array-like (n,), str or float, default=None
+    How often each sample counts, not negative: a sample of weight 2 is two equal samples, and
+    one of weight 0 is given a cluster by the others. Aligned like `batch`; transformers in
+    `preprocess` and batches know no weights.
 reference : DALMC or AutoDALMC, default=None
     A fitted model, such as that of last month, whose clusters are to continue: those that
     overlap with one of its clusters by more than a half get the number and the name of that

@@ -249,9 +249,8 @@ class DiskSource(PartSource):
         with self._results(out, (EMBEDDING, LABELS)) as streams:
             stream, blocks = streams[EMBEDDING], self._over_parts(function, "embedding")
             rows = _collected(blocks, (len(self), width), self.dtype, stream)
-            results = DiskRows(
-                rows if stream is None else open_npy(Path(stream.name)), streams[LABELS]
-            )
+            rows = rows if stream is None else open_npy(Path(stream.name))
+            results = DiskRows(rows, self.sample_weight, streams[LABELS])
             yield results
         results.embedding = _result(out, EMBEDDING, results.embedding)
         results.labels = _result(out, LABELS, results.labels)
@@ -285,13 +284,13 @@ class DiskSource(PartSource):
 class DiskRows(EmbeddedRows):
     """The embedding and the labels, in memory or in files."""
 
-    def __init__(self, rows: Any, labels_file: BinaryIO | None) -> None:
-        super().__init__(rows)
+    def __init__(self, rows: Any, weights: Array | None, labels_file: BinaryIO | None) -> None:
+        super().__init__(rows, weights)
         self._labels_file = labels_file
 
     def label(self, function: Callable[[Array], Array]) -> None:
         """Label all rows by a function of a block of rows."""
-        blocks = self.over_blocks(lambda rows, _: function(rows))
+        blocks = self.over_blocks(lambda rows, *_: function(rows))
         self.labels = _collected(blocks, self.shape[:1], np.int32, self._labels_file)
 
 

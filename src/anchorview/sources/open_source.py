@@ -55,5 +55,5 @@ def open_source(
         for p in np.flatnonzero(~data.available.any(axis=0)):
             views.views[p] = None
     in_parts = DiskSource(views, memory_budget(memory_limit))
-    in_parts.design = data.design
+    in_parts.design, in_parts.sample_weight = data.design, data.sample_weight
     return in_parts

@@ -59,7 +59,9 @@ class PartSource(RowSource):
 
     def placed(self, part: MultiViewData, first_row: int) -> MultiViewData:
         """Part of the source, prepared; it knows where it begins and the design of its samples."""
-        part.design = None if self.design is None else self.design[first_row:][: len(part)]
+        rows = slice(first_row, first_row + len(part))
+        part.design = None if self.design is None else self.design[rows]
+        part.sample_weight = None if self.sample_weight is None else self.sample_weight[rows]
         part.first_row = first_row
         for function in self._preparations:
             part = function(part)
@@ -113,7 +115,7 @@ def embed(
     """Embed all samples of a source, in memory or in parts."""
     if isinstance(source, PartSource):
         return source.embed(function, width, out)
-    return nullcontext(EmbeddedRows(function(source.read())))
+    return nullcontext(EmbeddedRows(function(source.read()), source.sample_weight))
 
 
 def _first_rows(count: int, part: MultiViewData) -> MultiViewData:

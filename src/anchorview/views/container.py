@@ -26,7 +26,7 @@ from anchorview.views.matrix_checks import (
     sample_at,
 )
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
-from anchorview.views.sample_design import sample_design, stacked_design
+from anchorview.views.sample_design import sample_design, stacked_design, weights_of_samples
 from anchorview.views.stored_view import StoredView, ViewFile
 from anchorview.views.table_columns import TableView, describe_kinds
 
@@ -72,9 +72,9 @@ class MultiViewData(RowSource):
         that the sample does not have are ignored.
     views : dict, optional
         As for :meth:`anchorview.DALMC.fit`: matrices of AnnData objects, or columns of one table.
-    batch, covariates : optional
-        Batch and covariates of each sample, as for :meth:`anchorview.DALMC.fit`. They stay with the
-        samples, so that functions that take views only, such as those of
+    batch, covariates, sample_weight : optional
+        Batch, covariates and weight of each sample, as for :meth:`anchorview.DALMC.fit`. They stay
+        with the samples, so that functions that take views only, such as those of
         :mod:`anchorview.inspection`, know them.
 
     Attributes
@@ -90,6 +90,8 @@ class MultiViewData(RowSource):
         Names of the features of each view, if it has any.
     design : SampleDesign or None
         Batch and covariates of each sample, if they are known.
+    sample_weight : array (n,) or None
+        Weight of each sample, if they have any.
 
     Examples
     --------
@@ -122,6 +124,7 @@ class MultiViewData(RowSource):
         views: ViewSelection | None = None,
         batch: Any = None,
         covariates: Any = None,
+        sample_weight: Any = None,
     ) -> None:
         if isinstance(X, MultiViewData):
             if available is not None or views is not None:
@@ -129,12 +132,12 @@ class MultiViewData(RowSource):
                     "available= and views= cannot be given with MultiViewData, which knows them."
                 )
             self._set(X.contents)
-            self.design = X.design
+            self.design, self.sample_weight = X.design, X.sample_weight
         else:
             self._set(_checked(parse(X, views, join=None), available)[0])
-        self.design = sample_design(
-            batch, covariates, X, len(self), lambda: self.sample_ids, self.design
-        )
+        ids = partial(getattr, self, "sample_ids")
+        self.design = sample_design(batch, covariates, X, len(self), ids, self.design)
+        self.sample_weight = weights_of_samples(sample_weight, X, self, ids)
 
     def _set(self, contents: NamedViews) -> None:
         self.set_schema(contents, contents.views)
@@ -183,20 +186,27 @@ class MultiViewData(RowSource):
             available=None if self.available is None else self.available[rows],
             sample_ids=None if self.sample_ids is None else self.sample_ids[rows],
             design=None if self.design is None else self.design[rows],
+            sample_weight=self.weights(rows),
             first_row=0,
         )
 
+    def weights(self, rows: Any) -> Array | None:
+        """Weights of some samples; None if they have none."""
+        return None if self.sample_weight is None else self.sample_weight[rows]
+
     def _replaced(self, **changes: Any) -> "MultiViewData":
         """Return a container with other contents, design or first row, known to be valid."""
-        design = changes.pop("design", self.design)
-        first_row = changes.pop("first_row", self.first_row)
+        names = ("design", "sample_weight", "first_row")
+        known = {name: changes.pop(name, getattr(self, name)) for name in names}
         data = container_of_checked(replace(self.contents, **changes))
-        data.design, data.first_row = design, first_row
+        vars(data).update(known)
         return data
 
     @cached_property
     def groups(self) -> list[RowBlock]:
         """Samples grouped by the views that they have, largest group first."""
+        if not len(self):
+            return []
         if self.available is None:
             n, n_views = self.shape[0], len(self.views)
             return [RowBlock(slice(0, n), n, tuple(range(n_views)), 0)]
@@ -282,12 +292,14 @@ class MultiViewData(RowSource):
 
     def with_known_samples(self) -> "MultiViewData":
         """The samples that have a view, identified by their positions if they have no ids."""
-        if self.known_samples is None:
-            return self
-        known = self[self.known_samples]
-        if known.sample_ids is None:
-            known.sample_ids = pd.Index(np.flatnonzero(self.known_samples))
-        return known
+        return self if self.known_samples is None else self.selected(self.known_samples)
+
+    def selected(self, chosen: Array) -> "MultiViewData":
+        """The samples where `chosen` is True, identified by their positions without ids."""
+        data = self[chosen]
+        if data.sample_ids is None:
+            data.sample_ids = pd.Index(self.first_row + np.flatnonzero(chosen))
+        return data
 
     def require_fittable(self) -> None:
         """Raise if no sample has a view, or all samples are equal in it."""
@@ -448,6 +460,7 @@ def without_nan(data: MultiViewData) -> MultiViewData:
 def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
     """Samples of containers with the same views, in this order."""
     first = parts[0]
+    weights = [part.sample_weight for part in parts if part.sample_weight is not None]
     views = list(map(_stacked, zip(*(part.views for part in parts), strict=True)))
     has = [availability(data.available, len(data), data.names) for data in parts]
     return first._replaced(
@@ -455,6 +468,7 @@ def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
         available=np.vstack(has),
         sample_ids=None,
         design=stacked_design([part.design for part in parts]),
+        sample_weight=np.concatenate(weights) if weights else None,
         first_row=0,
     )
 

@@ -77,6 +77,8 @@ class RowSource(ABC):
     sample_ids: "pd.Index[Any] | None" = None
     design: SampleDesign | None = None
     """Batch and covariates of each sample; parts have those of their samples."""
+    sample_weight: Array | None = None
+    """Weight of each sample in sums over samples; None if all weigh 1. Parts have theirs."""
     table_views: tuple[int, ...] = ()
     """Positions of views that are tables; a transformer makes numbers of them."""
     numeric_tables: tuple[int, ...] = ()
@@ -100,6 +102,17 @@ class RowSource(ABC):
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights; the number of samples if there are none."""
+        return float(len(self) if self.sample_weight is None else self.sample_weight.sum())
+
+    def counted(self) -> "RowSource":
+        """Source without the samples of weight zero."""
+        if self.sample_weight is None or self.sample_weight.all():
+            return self
+        return self.prepared(_counted)
 
     # Samples in memory are one part; sources of several parts override what follows.
 
@@ -246,6 +259,11 @@ def restored_rows(
     if rows is not None:
         restored[known] = rows
     return restored
+
+
+def _counted(part: "MultiViewData") -> "MultiViewData":
+    assert part.sample_weight is not None
+    return part.selected(part.sample_weight > 0)
 
 
 def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from numbers import Real
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,33 @@ def sample_design(
         return SampleDesign(batches, codes, np.empty((n_samples, 0)))
     values = _aligned(values_of_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
     return SampleDesign(batches, codes, *_covariate_matrix(values, ids))
+
+
+def weights_of_samples(given: Any, X: Any, samples: Any, ids: Ids) -> Array | None:
+    """Weights of samples, aligned like batches; those that they bring if nothing is given."""
+    if given is None:
+        return cast("Array | None", samples.sample_weight)
+    if samples.sample_weight is not None:
+        raise ValueError(
+            "sample_weight= cannot be given with MultiViewData that has weights already. Give them "
+            "once."
+        )
+    n, values = len(samples), values_of_obs(given, X, "sample_weight")
+    if isinstance(values, Real):
+        values = np.full(n, values)
+    try:
+        weights = np.array(_aligned(values, n, ids, "sample_weight"), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight: {error}") from error
+    wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(wrong):
+        raise ValueError(
+            f"sample_weight is {weights[wrong[0]]} for {sample_at(int(wrong[0]), ids())}, but must "
+            "be a finite number that is not negative."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for all samples. Give some a positive weight.")
+    return weights
 
 
 def values_of_obs(values: Any, X: Any, what: str) -> Any:

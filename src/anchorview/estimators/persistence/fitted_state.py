@@ -51,6 +51,7 @@ class FittedState:
     view_selection_: dict[str, str | tuple[str, ...]] | None
     _join: str | None
     n_samples_fit_: int
+    _total_weight: float | None = None
     sample_ids_: AnyIndex | None
     labels_: npt.NDArray[np.int32]
     embedding_: npt.NDArray[np.floating[Any]]

@@ -21,7 +21,7 @@ from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import EmbeddedRows
+from anchorview.core.blockwise_kmeans import EmbeddedRows, RowsFunction
 from anchorview.sources.dask.dask_input import (
     bounds_of,
     checked_view,
@@ -178,7 +178,8 @@ class DaskSource(PartSource):
     @contextmanager
     def embed(self, function: RowFunction, width: int, out: Path | None) -> "Iterator[DaskRows]":
         """Embed all samples; the embedding and the labels are dask arrays."""
-        yield DaskRows(self._rows(function, width, self.dtype, "embedding"))
+        rows = self._rows(function, width, self.dtype, "embedding")
+        yield DaskRows(rows, self.sample_weight)
 
     def require_output_folder(self, out: Path | None) -> None:
         """Raise, as results are dask arrays."""
@@ -291,19 +292,20 @@ class DaskRows(EmbeddedRows):
     samples are embedded again whenever the embedding is needed.
     """
 
-    def __init__(self, embedding: Any) -> None:
+    def __init__(self, embedding: Any, weights: Array | None) -> None:
         if embedding.numblocks[0] > MAX_BLOCKS:
             embedding = embedding.rechunk({0: -(-embedding.shape[0] // MAX_BLOCKS)})
         self._keeps = _can_be_kept(embedding)
-        super().__init__(kept(embedding, "embedding") if self._keeps else embedding)
+        super().__init__(kept(embedding, "embedding") if self._keeps else embedding, weights)
 
     def reduce(
-        self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
+        self, function: RowsFunction[Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """``function`` of all blocks of rows and the positions of their first rows, merged."""
-        first_rows = [(int(row),) for row in np.cumsum((0, *self.embedding.chunks[0]))[:-1]]
-        work = partial(_of_rows_first, function)
-        result: Result = reduce_blocks(self.embedding, work, first_rows, merge)
+        """Function of all blocks of rows, merged."""
+        ends = pairwise(np.cumsum((0, *self.embedding.chunks[0])).tolist())
+        arguments = [(start, self.weights_of(slice(start, stop))) for start, stop in ends]
+        work = partial(_of_rows_last, function)
+        result: Result = reduce_blocks(self.embedding, work, arguments, merge)
         return result
 
     def label(self, function: Callable[[Array], Array]) -> None:
@@ -318,8 +320,10 @@ class DaskRows(EmbeddedRows):
         self.labels = kept(labels, "labeling") if self._keeps else labels
 
 
-def _of_rows_first(function: Callable[[Array, int], Result], first_row: int, rows: Array) -> Result:
-    return function(rows, first_row)
+def _of_rows_last(
+    function: RowsFunction[Result], first_row: int, weights: Array | None, rows: Array
+) -> Result:
+    return function(rows, first_row, weights)
 
 
 def _labels(function: Callable[[Array], Array], rows: Array) -> Array:
