@@ -80,7 +80,9 @@ def test_integer_weights_are_repeated_samples(kind, params):
     np.testing.assert_allclose(found.embedding_[repeated], expected.embedding_, atol=1e-8)
     np.testing.assert_array_equal(found.labels_[repeated], expected.labels_)
     np.testing.assert_array_equal(found.predict(views), expected.predict(views))
-    np.testing.assert_array_equal(found.labels_without_doubt(), expected.predict(views, doubtful=-1))
+    np.testing.assert_array_equal(
+        found.labels_without_doubt(), expected.predict(views, doubtful=-1)
+    )
     np.testing.assert_allclose(found.transform(views), expected.transform(views), atol=1e-7)
 
 

@@ -226,8 +226,8 @@ def fit_assignment(
         if method == "kmeans":
             order = _canonical_order(embedding, weights)
             points, weights = points[order], None if weights is None else weights[order]
-            start = partial(_plusplus, weights=weights)
-            kmeans = KMeans(n_clusters, init=start, n_init=n_init, tol=tolerance, random_state=seed)
+            init = partial(_plusplus, weights=weights)
+            kmeans = KMeans(n_clusters, init=init, n_init=n_init, tol=tolerance, random_state=seed)
         else:
             rows_apart = points[distant_rows(embedding, n_clusters)]
             kmeans = KMeans(n_clusters, init=rows_apart, n_init=1, tol=tolerance)
@@ -253,9 +253,7 @@ def _plusplus(
 ) -> Array:
     """Start of K-means as in scikit-learn, which is faster on rows in double precision."""
     exact = points.astype(np.float64, copy=False)
-    start, _ = sklearn_plusplus(
-        exact, n_clusters, sample_weight=weights, random_state=random_state
-    )
+    start, _ = sklearn_plusplus(exact, n_clusters, sample_weight=weights, random_state=random_state)
     return np.asarray(start, dtype=points.dtype)
 
 

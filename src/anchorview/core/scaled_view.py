@@ -330,7 +330,8 @@ def scaled_views(
 ) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...]]:
     """All views, scaled, and the scalings including norms; rows of missing samples are zero.
 
-    Rows are multiplied by the roots of the weights of samples. Dense views are copied (in the precision `dtype`, if given), as they are multiplied many times.
+    Rows are multiplied by the roots of the weights of samples. Dense views are copied (in the
+    precision `dtype`, if given), as they are multiplied many times.
     """
     matrices: list[Matrix] = [
         SparseScaledView.of(data, p, scaling)

@@ -472,7 +472,8 @@ class EmbeddingClusterer(
                 "another out=."
             )
         known = {"batch": batch, "covariates": covariates, "sample_weight": sample_weight}
-        self.fit(X, views=views, join=join, out=out, **known)
+        given = {name: values for name, values in known.items() if values is not None}
+        self.fit(X, views=views, join=join, out=out, **given)
         rows = self.embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 

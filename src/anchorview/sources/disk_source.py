@@ -249,8 +249,8 @@ class DiskSource(PartSource):
         with self._results(out, (EMBEDDING, LABELS)) as streams:
             stream, blocks = streams[EMBEDDING], self._over_parts(function, "embedding")
             rows = _collected(blocks, (len(self), width), self.dtype, stream)
-            rows = rows if stream is None else open_npy(Path(stream.name))
-            results = DiskRows(rows, self.sample_weight, streams[LABELS])
+            stored = rows if stream is None else open_npy(Path(stream.name))
+            results = DiskRows(stored, self.sample_weight, streams[LABELS])
             yield results
         results.embedding = _result(out, EMBEDDING, results.embedding)
         results.labels = _result(out, LABELS, results.labels)

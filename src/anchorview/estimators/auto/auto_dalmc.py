@@ -546,6 +546,8 @@ class AutoDALMC(EmbeddingClusterer):
         if numbers[-1] > MAX_CLUSTERS:
             raise ValueError(f"n_clusters={numbers[-1]} should be <= {MAX_CLUSTERS}; use DALMC.")
         importance_of_views(self.view_importance, data.names)
+        if data.sample_weight is not None:
+            raise ValueError("AutoDALMC does not know weights of samples. Use DALMC.")
 
     def _set_fitted(self, fitted: FittedModel) -> None:
         """Set the attributes that describe the model."""
