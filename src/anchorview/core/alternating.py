@@ -228,7 +228,8 @@ class AlternatingSolver:
     importance : array (n_views,), optional
         w_p, positive; 1 by default.
     in_features : callable, optional
-        Turns coefficients of each view's coordinates into those of its features.
+        Turns coefficients of each view's coordinates into those of its features, by which the
+        signs of the columns of S are chosen. If None, they are as they come.
 
     Examples
     --------
@@ -257,7 +258,7 @@ class AlternatingSolver:
         left_out: Sequence[float] | None = None,
         residual_floor: float = RESIDUAL_FLOOR,
         importance: Array | None = None,
-        in_features: Convert = list,
+        in_features: Convert | None = None,
     ) -> None:
         self.beta = beta
         self.views = list(views)
@@ -409,14 +410,14 @@ def start(
     row_weights: Array,
     importance: Array,
     spectra: Sequence[tuple[Array, Array]] | None = None,
-    in_features: Convert = list,
+    in_features: Convert | None = None,
 ) -> tuple[list[Array], Array, Start]:
     """Initial ``H_p`` and ``S``, and the maps from a sample to its rows of them.
 
     ``H_p = polar(X_p D_p)`` and ``S = polar(sum_p w_p H_p N_p)``, rows weighted by the inverse
-    importance of the views that a sample has. Of the features, the one with the largest coefficient
-    in a column of ``S`` has a positive one. Missing rows are then predicted by regression on ``S``,
-    and the ``H_p`` computed again.
+    importance of the views that a sample has. The largest coefficient of a feature in a column of
+    ``S`` is positive. Missing rows are then predicted by regression on ``S``, and the ``H_p``
+    computed again.
     """
     if init != "gcca" and directions is None:
         directions = plain_directions(init, [X.shape[1] for X in views], n_components, seed)
@@ -464,10 +465,11 @@ def start(
     S, T = polar(row_weights[:, None] * mixed)
     _require_independent(T, "the anchor graph", "n_anchors", init)
     to_graph = tuple(k @ (mixing @ T) for k, mixing in zip(K, N, strict=True))
-    coefficients = np.vstack(in_features(to_graph))
-    largest = np.abs(coefficients).argmax(axis=0)
-    signs = np.sign(coefficients[largest, np.arange(len(largest))])
-    S, to_graph = S * signs, tuple(E * signs for E in to_graph)
+    if in_features is not None:
+        coefficients = np.vstack(in_features(to_graph))
+        largest = np.abs(coefficients).argmax(axis=0)
+        signs = np.sign(coefficients[largest, np.arange(len(largest))])
+        S, to_graph = S * signs, tuple(E * signs for E in to_graph)
 
     for X in views:
         if isinstance(X, CompletedView):

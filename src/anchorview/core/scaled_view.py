@@ -114,12 +114,14 @@ class SparseScaledView(MatrixOperator):
     def of(cls, data: MultiViewData, p: int, scaling: ViewScaling) -> "SparseScaledView":
         """View `p` of some samples, with the roots of their weights."""
         has = None if data.available is None else data.available[:, p]
-        view = cls(data.views[p], scaling, has)
-        if data.sample_weight is not None:
-            roots = np.sqrt(data.sample_weight)
-            view.squares = view.squares * data.sample_weight
-            view._multiply_rows(roots)
-        return view
+        return cls(data.views[p], scaling, has).weighted(data.sample_weight)
+
+    def weighted(self, weights: Array | None) -> "SparseScaledView":
+        """Multiply the rows by the roots of their weights, if they have any."""
+        if weights is not None:
+            self._multiply_rows(np.sqrt(weights))
+            self.squares = weights * self.squares
+        return self
 
     def _divide_rows(self, squares: Array) -> Array:
         """Divide rows by their lengths, given squared; returns the factors."""

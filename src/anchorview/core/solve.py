@@ -256,7 +256,8 @@ def solve(
             left_out=problem.left_out,
             residual_floor=settings.residual_floor,
             importance=settings.importance,
-            in_features=problem.in_features,
+            # Entries of a box depend on the signs.
+            in_features=None if settings.variant == "box-graph" else problem.in_features,
         ).run(settings.max_iter, settings.tol)
     n_anchors = solution.graph.shape[1]
     if sizes.n_anchors is not None and sizes.n_anchors > n_anchors:

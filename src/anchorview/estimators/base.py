@@ -161,8 +161,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         data = open_source(X, join=None).read()
         if data.design is not None or data.sample_weight is not None:
             raise ValueError(
-                f"{type(self).__name__} takes neither batches and covariates nor weights of "
-                "samples. Give the views without them, or use fit of DALMC or AutoDALMC."
+                f"{type(self).__name__} cannot take out batches or covariates, or weigh samples. "
+                "Give the views without these, or use fit of DALMC or AutoDALMC."
             )
         self._require_possible(data)
         self._learn_views(data)
