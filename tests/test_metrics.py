@@ -113,15 +113,6 @@ def test_silhouette_equals_scikit_learn(dtype):
     assert embedding_silhouette(embedding, np.array(list("abcd"))[y]) == pytest.approx(score)
 
 
-def test_silhouette_of_one_column_integers_and_zero_rows():
-    y = [0, 0, 1, 1]
-    column = [[-3.0], [-2.0], [4.0], [5.0]]
-    assert embedding_silhouette(column, y) == silhouette_score(column, y)
-    integers = [[3, 4], [3, 5], [0, 0], [-1, 0]]
-    expected = silhouette_score(normalize(integers), y)
-    assert embedding_silhouette(integers, y) == pytest.approx(expected)
-
-
 def test_silhouette_of_a_subset_is_close_to_that_of_all():
     embedding, y = make_embedding(n=3000)
     whole = embedding_silhouette(embedding, y)

@@ -81,18 +81,6 @@ def test_negative_values_are_no_counts(form):
         CenteredLogRatio().fit(COUNTS).transform(form(wrong))
 
 
-def test_unknown_steps_are_refused():
-    data = MultiViewData({"a": COUNTS})
-    with pytest.raises(ValueError, match="'rna'"):
-        fit_preparation(data, {"rna": "lognorm"})
-    with pytest.raises(ValueError, match=r"'a'.*'log'.*'lognorm'"):
-        fit_preparation(data, {"a": "log"})
-    with pytest.raises(TypeError, match=r"'a'.* int"):
-        fit_preparation(data, {"a": 3})
-    with pytest.raises(ValueError, match="no counts"):
-        LogNormalizer().fit_transform(0 * COUNTS)
-
-
 TABLE = pd.DataFrame(
     {
         "age": [20.0, 31, 44, np.nan, 58, 23, 37, 40],

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 import anchorview
-from anchorview.estimators.methods import REGISTRY, method_class
+from anchorview.estimators.methods import method_class
 
 PACKAGE = Path(anchorview.__file__).parent
 
-BASELINES = sorted(method_class(method.name).__name__ for method in REGISTRY if method.is_compared)
 PUBLIC = {
     module: import_module(module).__all__
     for module in (

@@ -2,7 +2,6 @@
 
 import dataclasses
 import inspect
-import warnings
 from typing import get_args
 
 import numpy as np
@@ -13,7 +12,6 @@ from anchorview.cli import commands, options
 from anchorview.estimators.auto.candidates import BUDGETS
 from anchorview.metrics import clustering_scores
 from helpers.command_line import (
-    QUICK,
     error_of,
     output_of,
     read_confident_labels,
@@ -131,19 +129,6 @@ def test_documented_choices_and_defaults_are_those_of_the_estimators():
         with pytest.raises(ValueError) as error:
             DALMC(3, **{name: "other"}).fit(np.eye(4))
         assert all(repr(choice) in str(error.value) for choice in get_args(choices))
-
-
-@pytest.mark.filterwarnings("default::UserWarning")
-def test_a_warning_has_one_line_however_often_it_is_raised(data, monkeypatch):
-    def fit(model, X, batch):
-        for number in range(2):
-            warnings.warn(f"no\nluck {number}", stacklevel=1)
-        raise ValueError("recorded")
-
-    monkeypatch.setattr(AutoDALMC, "fit", fit)
-    warned, failed = run("fit", data, *QUICK).stderr.splitlines()
-    assert warned == "anchorview: warning: no luck 0"
-    assert "recorded" in failed
 
 
 def test_without_out_nothing_is_written_and_a_hint_is_given(data, monkeypatch):

@@ -3,7 +3,6 @@
 from unittest.mock import Mock
 
 import numpy as np
-import pandas as pd
 import pytest
 from distributed import KilledWorker
 from distributed.client import FutureCancelledError
@@ -17,7 +16,6 @@ from anchorview.sources import disk_source
 from anchorview.sources.dask import connection
 from anchorview.views.stored_view import StoredView
 from helpers.command_line import error_of, output_of, read_confident_labels, read_labels, run
-from helpers.view_files import write_view_tables
 
 N = 2000
 LIMIT = ("--method", "dalmc", "--memory-limit", "400kB")
@@ -159,10 +157,3 @@ def test_large_data_are_described_without_reading_them(folder, monkeypatch):
         ["view_0", "12", "float32", str(2 * N)],
         ["view_1", "20", "float32", str(2 * N)],
     ]
-
-
-def test_labels_of_tables_on_disk_have_sample_ids(tmp_path, views_and_y):
-    tables, out = tmp_path / "tables", tmp_path / "labels.csv"
-    ids = write_view_tables(tables, views_and_y[0], "parquet", row_group_size=100)
-    output_of("fit", tables, "-k", 4, *LIMIT, "--out", out)
-    assert list(pd.read_csv(out)["sample"]) == list(ids)

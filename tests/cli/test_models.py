@@ -173,13 +173,6 @@ def test_clusters_are_merged_and_named(four, tmp_path, out):
     pd.testing.assert_frame_equal(pd.read_csv(out), table)
 
 
-def test_names_of_clusters_that_split(saved_levels, tmp_path):
-    load(saved_levels).relabel({0: "T\ncells", 1: "B"}).save(tmp_path / "named")
-    shown = output_of("info", tmp_path / "named")
-    assert "cluster B of 3 splits into 3" in shown
-    assert "T\ncells" not in shown
-
-
 @pytest.mark.parametrize("content", [b'{"4": "a"}', b"[]", b"{", b"\xff", b"[" * 100_000])
 def test_mappings_that_are_refused(four, tmp_path, content):
     out, arguments = relabeled(four, tmp_path, {})
@@ -233,17 +226,3 @@ def test_explanations_are_those_of_the_library(model, tables, tmp_path):
     record = json.loads(output_of("explain", model, tables, "--json"))
     assert [cluster["size"] for cluster in record["clusters"]] == expected["size"].tolist()
     assert record["clusters"][0]["medoids"] == list(expected["medoids"].iloc[0])
-
-
-def test_new_samples_are_explained_but_have_no_report(model, tables, tmp_path):
-    some, markers = tmp_path / "some", tmp_path / "m.csv"
-    some.mkdir()
-    for path in tables.iterdir():
-        pd.read_parquet(path).iloc[:100].to_parquet(some / path.name)
-    result = run("explain", model, some, "--markers", markers, "--report", tmp_path / "r.html")
-    assert result.exit_code == 2
-    assert "'s100'" in result.stderr
-    assert "100 samples in 3 clusters" in result.stdout
-    expected = cluster_markers(load(model), read_views(some))
-    np.testing.assert_allclose(pd.read_csv(markers)["effect"], expected["effect"], rtol=1e-5)
-    assert not (tmp_path / "r.html").exists()

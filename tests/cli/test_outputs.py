@@ -15,8 +15,6 @@ from helpers.command_line import (
     QUICK,
     error_of,
     output_of,
-    posix,
-    read_confident_labels,
     run,
 )
 from helpers.data import nested_views
@@ -85,18 +83,6 @@ def test_reports(data, tmp_path, on_disk, set_constants):
     assert "&lt;b&gt;views.npz" in page
     assert "<b>views.npz" not in page
     assert "ACC" in page
-
-
-@posix
-def test_an_existing_file_is_replaced_with_its_mode_and_through_links(data, out):
-    out.write_text("before")
-    out.chmod(0o600)
-    link = out.with_name("link.csv")
-    link.symlink_to(out)
-    output_of("fit", data, *QUICK, "--out", link)
-    assert link.is_symlink()
-    assert len(read_confident_labels(out)[0]) == 120
-    assert out.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("failing", ["--out", "--save"])

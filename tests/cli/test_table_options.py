@@ -292,18 +292,6 @@ def test_variables_texts_and_thumbnails_are_in_the_report(known_tables, tmp_path
     assert "data:image/" in page
 
 
-def test_metadata_without_ids_are_matched_by_position(data, tmp_path):
-    known, report = tmp_path / "known.tsv", tmp_path / "r.html"
-    fit = ("fit", data, *DALMC_3, "--metadata", known, "--report", report)
-    for size in (120, 7):
-        pd.DataFrame({"size": np.arange(size) % 5}).to_csv(known, sep="\t", index=False)
-        if size == 120:
-            output_of(*fit)
-            assert "of 1 variables differ" in report.read_text()
-    message = error_of(*fit)
-    assert "known.tsv" in message and "120 samples" in message
-
-
 def test_errors_of_metadata_name_the_option_or_the_file(known_tables, tmp_path):
     known, report = tmp_path / "known.csv", ("--report", tmp_path / "r.html")
     fit = ("fit", known_tables, *DALMC_3)
@@ -315,13 +303,3 @@ def test_errors_of_metadata_name_the_option_or_the_file(known_tables, tmp_path):
     pd.DataFrame({"id": ["x"], "stage": ["a"]}).to_csv(known, index=False)
     message = error_of(*fit, "--metadata", known, *report)
     assert str(known) in message and "'x'" in message
-
-
-def test_single_file_as_spreadsheets_of_europe_write_it(tmp_path):
-    """Fault K3: it was refused, or read as one column of texts."""
-    file = tmp_path / "data.csv"
-    rows = "".join(f"s{i};{9 * (i % 2)},{i % 5}\n" for i in range(20))
-    file.write_text(f"id;größe\n{rows}", encoding="latin-1")
-    # What is given is not said: a warning would be an error.
-    form = ("--sep", ";", "--decimal", ",", "--encoding", "latin-1")
-    output_of("fit", file, "-k", 2, "--method", "dalmc", *form)

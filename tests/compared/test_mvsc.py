@@ -56,11 +56,3 @@ def test_weights_of_the_paper_are_the_minimizer(graphs):
     assert objective == pytest.approx([alpha**3 @ traces])
     others = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
     assert (objective[0] <= others**3 @ traces + 1e-12).all()
-
-
-def test_weights_of_the_program_decrease_with_the_similarity(graphs):
-    U, _, alpha, _ = fused_vectors(graphs, 3, 3.0, "similarity", 1, 0.0, np.ones(len(graphs)))
-    rows = U / np.linalg.norm(U, axis=1, keepdims=True)
-    h = np.array([np.trace(rows.T @ (Z @ (Z.T @ rows))) for Z in graphs])
-    expected = (3.0 * h) ** (1 / (1 - 3.0))
-    np.testing.assert_allclose(alpha, expected / expected.sum())

@@ -33,12 +33,6 @@ class TestSimplexProjection:
         inside = np.random.default_rng(0).dirichlet(np.ones(5), size=30)
         np.testing.assert_allclose(project_rows_to_simplex(inside), inside, atol=1e-15)
 
-    @pytest.mark.parametrize("large", [1e9, 1e17])
-    def test_large_values_keep_the_sum(self, large):
-        Q = np.array([[large, 0.0, -large], [large, large, 0.0], [-large, -large, -large]])
-        expected = [[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
-        np.testing.assert_allclose(project_rows_to_simplex(Q), expected, rtol=1e-15)
-
 
 def best_by_enumeration(Q, c):
     """Minimizer of ``z'Qz - 2 c'z`` on the simplex: the best of all sets of positive entries."""

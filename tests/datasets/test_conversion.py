@@ -13,7 +13,7 @@ from scipy import sparse
 from anchorview import read_views
 from anchorview._utils.errors import OutputFileError
 from anchorview._utils.progress import listen_to_progress
-from anchorview.datasets import DataFileError, conversion, convert, open_views
+from anchorview.datasets import conversion, convert, open_views
 from helpers.view_files import (
     AVAILABLE,
     LABELS,
@@ -135,13 +135,6 @@ def test_zero_rows_are_missing_only_if_asked_for(tmp_path, block_bytes, name, si
     assert np.isnan(np.load(marked / "a.npy")[5]).all()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_requested_type(tmp_path, dtype):
-    folder = convert(save_npz(tmp_path / "data.npz"), tmp_path / "new", dtype=dtype)
-    assert {view.dtype.name for view in open_views(folder).views.values()} == {dtype}
-    assert_read_the_same(tmp_path / "data.npz", folder)
-
-
 # Names.
 
 
@@ -187,16 +180,6 @@ def test_tables(tmp_path, block_bytes, files, size):
     assert_read_the_same(source, convert(source, tmp_path / "new"))
     marked = convert(source, tmp_path / "marked", zero_rows_missing=True)
     assert_read_the_same(source, marked, zero_rows_missing=True)
-
-
-def test_refused_rows_of_a_later_block(tmp_path, block_bytes):
-    block_bytes(16)
-    for row, message in (("c,red", "'x' is a text"), ("c,2,3", "row 3")):
-        source = write_tables(tmp_path / "source", a_csv=f"id,x\na,1\nb,2\n{row}\n")
-        with pytest.raises(DataFileError, match=message) as caught:
-            convert(source, tmp_path / "new")
-        assert str(source) in str(caught.value)
-        assert {path.name for path in tmp_path.iterdir()} == {"source"}
 
 
 # The folder is complete or does not exist.

@@ -73,14 +73,6 @@ def test_one_warning_for_files_that_are_alike(tmp_path):
     np.testing.assert_array_equal(opened.views["c"][:], [[1.5], [2.5]])
 
 
-def test_notice_of_detection_as_an_error(tmp_path):
-    (tmp_path / "a.csv").write_text("id;x\na;1,5\nb;2,5\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match="decimal"):
-            read_views(tmp_path / "a.csv")
-
-
 def test_damaged_encodings_and_unknown_options_are_refused(tmp_path):
     words = ("id,city\n" + "".join(f"s{i},Zürich\n" for i in range(9))).encode()
     (tmp_path / "a.csv").write_bytes(words + b"s9,Gen\xe8ve\n")

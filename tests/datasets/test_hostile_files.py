@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from anchorview.datasets import file_contents
-from anchorview.datasets.formats import npy as npy_format
 from helpers.view_files import (
-    LABELS,
-    TALL,
     error_of,
     frame,
-    write_npy_folder,
     write_tables,
 )
 
@@ -46,20 +42,6 @@ def test_pipes_are_refused(tmp_path, name):
     os.mkfifo(tmp_path / name)
     path = tmp_path / name
     assert "pipe" in error_of(path if path.suffix == ".npz" else path.parent)
-
-
-def test_files_without_permission(tmp_path, monkeypatch):
-    # Permissions do not stop an administrator, who may run the tests.
-    def refuse(*args, **kwargs):
-        raise PermissionError(13, "Permission denied", str(tmp_path / "a.npy"))
-
-    write_npy_folder(tmp_path, a=TALL, labels=LABELS)
-    monkeypatch.setattr(npy_format, "read_npy_header", refuse)
-    message = error_of(tmp_path)
-    assert "a.npy" in message
-    assert "permission denied" in message
-    monkeypatch.setattr(os, "listdir", refuse)
-    assert "permission denied" in error_of(tmp_path)
 
 
 # Files that change.

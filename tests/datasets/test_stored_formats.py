@@ -2,8 +2,6 @@
 
 import mmap
 import os
-import platform
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -17,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
-from anchorview._utils.errors import DataFileError, MissingPackageError
+from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import ReadOptions
 from anchorview.datasets.formats.array_stores import open_hdf5, open_zarr
 from anchorview.datasets.formats.npy import from_memmap, open_npy
@@ -171,13 +169,6 @@ def test_row_groups_of_several_sizes(tmp_path, sizes):
 # Damaged files.
 
 
-def test_deleted_file(view):
-    view.path.rename(view.path.with_name("other"))
-    with pytest.raises(DataFileError, match=r"rows 3 to 8.* no such") as info:
-        view[3:9]
-    assert str(view.path) in str(info.value)
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_npy_file_shorter_than_its_header_says(tmp_path, order):
     path = npy(tmp_path, np.asarray(NUMBERS, order=order)).path
@@ -218,18 +209,6 @@ def test_changed_files_are_not_read(save, change, tmp_path):
         view[40:47]
 
 
-def test_copy_on_another_machine(tmp_path, monkeypatch):
-    view = npy(tmp_path)
-    replace_by_a_copy(view.path)
-    touch(view.path)
-    # Workers may have copies of the files, whose times differ.
-    monkeypatch.setattr(platform, "node", lambda: "another machine")
-    np.testing.assert_array_equal(view[:], NUMBERS)
-    append(view.path)
-    with pytest.raises(DataFileError, match="changed"):
-        view[:]
-
-
 def overwrite(path, position, count):
     with path.open("r+b") as stream:
         stream.seek(position)
@@ -257,14 +236,3 @@ def test_damaged_third_chunk(save, tmp_path):
     np.testing.assert_array_equal(view[:16], NUMBERS[:16])
     with pytest.raises(DataFileError, match=r"a\.\w+: rows 15 to 17"):
         view[15:18]
-
-
-@pytest.mark.parametrize(
-    ("save", "module", "extra"),
-    [(hdf5, "h5py", "hdf5"), (zarr_store, "zarr", "zarr"), (parquet, "pyarrow.parquet", "parquet")],
-)
-def test_missing_package(save, module, extra, tmp_path, monkeypatch):
-    view = save(tmp_path)
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingPackageError, match=rf'pip install "anchorview\[{extra}\]"'):
-        view[:3]

@@ -4,9 +4,6 @@ import socket
 import subprocess
 import sys
 import time
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import fsspec
 import numpy as np
@@ -181,18 +178,3 @@ def test_s3_with_less_memory_than_data(server, large, tmp_path, name):
     assert "store" in str(info.value)
     assert "geheim" not in str(info.value)
     assert not out.exists() or not list(out.iterdir())
-
-
-class Silent(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-@pytest.mark.system
-def test_web_server(local):
-    handler = partial(Silent, directory=str(local))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
-        Thread(target=http.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{http.server_address[1]}/views.zarr"
-        np.testing.assert_array_equal(fitted(address).labels_, fitted(local / "views.zarr").labels_)
-        http.shutdown()

@@ -51,15 +51,6 @@ def test_noise_views_are_uninformative_and_separation_sets_the_difficulty():
     assert score(separation=8, noise=100) < 0.3
 
 
-@given(n_samples=st.integers(1, 60), data=st.data())
-def test_clusters_are_balanced(n_samples, data):
-    n_clusters = data.draw(st.integers(1, n_samples))
-    _, y = make_multiview(n_samples, n_clusters=n_clusters, n_features=(2,), random_state=0)
-    sizes = np.bincount(y, minlength=n_clusters)
-    assert len(sizes) == n_clusters
-    assert sizes.max() - sizes.min() <= 1
-
-
 @settings(deadline=None)
 @given(
     n_samples=st.integers(5, 50),

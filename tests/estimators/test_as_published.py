@@ -72,41 +72,6 @@ def test_every_setting_of_the_paper_differs_from_the_default_and_can_be_replaced
     assert (model.scaling, model.tol, model.unit_norm) == ("zscore", 1e-6, False)
 
 
-def test_a_floor_of_residuals():
-    rng = np.random.default_rng(0)
-    views = [rng.standard_normal((30, 6)), rng.standard_normal((30, 3))]
-    settings = {"n_components": [4, 3], "random_state": 0}
-    with pytest.raises(ValueError, match="View 1 is reproduced completely"):
-        DALMC.as_published(3, **settings).fit(views)
-    model = DALMC.as_published(3, residual_floor=0.01, **settings).fit(views)
-    assert np.isfinite(model.objective_).all()
-    # A single view has all the weight in any case.
-    alone = DALMC.as_published(3, n_components=[3], random_state=0).fit(views[1])
-    assert alone.views_["weight"].tolist() == [1.0]
-    # A larger floor makes the weights more equal.
-    data, k, _ = make_problem(0)
-    spreads = [
-        np.ptp(DALMC(k, residual_floor=floor, random_state=0).fit(data).views_["weight"])
-        for floor in (0.0, 0.1, 10.0)
-    ]
-    assert spreads[0] > spreads[1] > spreads[2]
-
-
-@pytest.mark.parametrize("leading", ["constant", "equal", "fewer components than anchors"])
-def test_degenerate_problems(leading):
-    data, k, beta = make_problem(2)
-    views = [view.copy() for view in data.views]
-    settings = {"beta": beta, "tol": 0.0, "max_iter": 6}
-    if leading == "fewer components than anchors":
-        k, settings = 9, {"n_components": 4}
-    else:
-        views[0][:, :5] = 0 if leading == "constant" else views[0][:, 5:6]
-    model = DALMC.as_published(k, **settings, random_state=0).fit(views)
-    np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(k), atol=1e-9)
-    assert (np.diff(model.objective_) <= 1e-9 * np.abs(model.objective_[1:])).all()
-    np.testing.assert_allclose(model.transform(views, scale=False), model.embedding_, atol=1e-9)
-
-
 def test_the_example_in_60_lines_equals_the_package(digits):
     folder = Path(__file__).parents[2] / "examples" / "first_steps"
     example = runpy.run_path(str(folder / "dalmc_in_60_lines.py"))

@@ -9,9 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
-from anchorview.compared import OPMC
-from anchorview.inspection import leave_one_view_out, memberships, view_contributions
+from anchorview import DALMC, AutoDALMC, make_multiview
 from anchorview.sources import disk_source
 from anchorview.sources.dask import dask_input
 from anchorview.views.low_rank_sum import LowRankSum
@@ -205,25 +203,6 @@ def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
         dalmc().fit(constant, batch=batch)
 
 
-def test_the_container_keeps_batches_with_the_samples(planted):
-    views, _, batch = planted
-    data = MultiViewData(views, batch=batch, covariates=np.arange(400) % 3)
-    model = dalmc().fit(views, batch=batch, covariates=np.arange(400) % 3)
-    np.testing.assert_array_equal(dalmc().fit(data).labels_, model.labels_)
-    rows = np.flatnonzero(batch != 2)[::2]
-    np.testing.assert_array_equal(model.predict(data[rows]), model.labels_[rows])
-    assert view_contributions(model, data, by="cluster").shape == (5, 3)
-    likely = memberships(model, data).to_numpy().argmax(axis=1)
-    np.testing.assert_array_equal(likely, model.labels_)
-    assert leave_one_view_out(model, data)["agreement"]["view_0"] > 0.5
-    with pytest.raises(ValueError, match="fitted with batch and covariates"):
-        view_contributions(model, views)
-    with pytest.raises(ValueError, match="MultiViewData"):
-        dalmc().fit(data, batch=batch)
-    with pytest.raises(ValueError, match="OPMC cannot"):
-        OPMC(5).fit(data)
-
-
 def test_a_warning_if_batches_and_clusters_cannot_be_told_apart():
     rng = np.random.default_rng(0)
     batch = np.repeat([0, 1], 100)
@@ -249,33 +228,3 @@ def test_a_warning_if_batches_are_the_clusters(make, k):
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "Batches are much the same")
         make().set_params(n_clusters=k).fit(shifted, batch=batch)
-
-
-def test_only_covariates(planted):
-    views, _, _ = planted_batches(150, k=3, n_batches=1, lacking=False)
-    depth = np.random.default_rng(1).gamma(2, size=150)
-    slopes = np.random.default_rng(2).normal(size=30)
-    views["view_0"] = views["view_0"] + 40 * np.outer(depth, slopes)
-    model = DALMC(3, random_state=0).fit(views, covariates=depth)
-    expected = DALMC(3, random_state=0).fit(corrected(views, np.zeros(150), depth, scale=False))
-    assert_same_embedding(model.embedding_, expected.embedding_)
-    assert model.batches_ is None and model.batch_mixing_ is None
-    assert "1 covariate taken out" in repr(model)
-    np.testing.assert_array_equal(model.predict(views, covariates=depth), model.labels_)
-    for unit in (2.0**660, 2.0**-660):
-        scaled = DALMC(3, random_state=0).fit(views, covariates=unit * depth)
-        np.testing.assert_array_equal(scaled.embedding_, model.embedding_)
-        np.testing.assert_array_equal(scaled.predict(views, covariates=unit * depth), model.labels_)
-
-
-@pytest.mark.parametrize("names", [(0, 1), ("age", "depth")])
-def test_covariates_are_matched_by_name_whenever_both_have_names(planted, names):
-    views, _, _ = planted
-    rng = np.random.default_rng(0)
-    covariates = pd.DataFrame(rng.gamma(2, size=(400, 2)) * (1, 9), columns=list(names))
-    model = dalmc().fit(views, covariates=covariates)
-    for given in (covariates, covariates[list(names[::-1])], covariates.to_numpy()):
-        np.testing.assert_array_equal(model.predict(views, covariates=given), model.labels_)
-    for given in (covariates.set_axis(["a", "b"], axis=1), np.ones((400, 3))):
-        with pytest.raises(ValueError, match="exactly these"):
-            model.predict(views, covariates=given)

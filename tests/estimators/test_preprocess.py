@@ -6,7 +6,6 @@ import pytest
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, load, make_multiview
@@ -158,15 +157,3 @@ def test_mistakes_of_transformers_are_told(tmp_path):
     DALMC(3, random_state=0).fit(views).save(tmp_path / "m")
     with pytest.raises(TypeError, match="trusted=True"):
         load(tmp_path / "m", trusted=True)
-
-
-def test_score_serves_model_selection():
-    views, y = make_multiview(120, n_clusters=3, random_state=0)
-    ids = [f"s{i}" for i in range(120)]
-    frames = {name: pd.DataFrame(view, ids) for name, view in views.items()}
-    model = DALMC(3, random_state=0).fit(frames)
-    shuffled = pd.Series(y, ids).sample(frac=1, random_state=0)
-    assert model.score(frames, shuffled) == model.score(frames, y) > 0.8
-    assert model.score(frames) > DALMC(6, random_state=0).fit(frames).score(frames)
-    search = GridSearchCV(DALMC(random_state=0), {"n_clusters": [2, 3, 6]}, cv=3)
-    assert search.fit(MultiViewData(frames), y).best_params_ == {"n_clusters": 3}

@@ -140,21 +140,6 @@ def test_a_downloaded_mapping_is_for_one_model(fitted, tmp_path):
         assert other.cluster_names_ == names
 
 
-def test_merging_raises_the_confidence(fitted):
-    model, views = fitted
-    if not isinstance(model, AutoDALMC):
-        pytest.skip("DALMC has no confidence of its own")
-    merged = deepcopy(model).relabel({0: "a", 1: "a", 2: "a"})
-    labels, confidence = merged.predict_with_confidence(views)
-    _, before = model.predict_with_confidence(views)
-    assert (confidence >= before - 1e-12).all()
-    assert (confidence > before + 1e-3).any()
-    np.testing.assert_array_equal(labels, merged.labels_)
-    known = merged.second_labels_ >= 0
-    assert (merged.second_labels_[known] != labels[known]).all()
-    assert 0 < known.sum() < N
-
-
 def test_results_in_dask_and_files(tmp_path):
     views, _ = clustered_views(N, 4)
     expected = DALMC(4, random_state=0).fit(views).relabel({0: "a", 2: "a"})

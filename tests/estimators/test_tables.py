@@ -5,12 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, compared, load, open_views
 from anchorview.estimators.persistence import ModelFileError
@@ -113,20 +112,6 @@ def test_transformers_inside_and_before(model, name, tmp_path):
     np.testing.assert_allclose(inside.embedding_, expected.embedding_, atol=1e-10)
     np.testing.assert_array_equal(inside.predict(views), inside.labels_)
     assert not hasattr(transformer, "n_features_in_"), "the parameter itself is not fitted"
-
-
-def test_column_transformers_and_their_parameters():
-    views, _ = planted()
-    encode = make_column_transformer(
-        (OneHotEncoder(sparse_output=True), ["plan"]), (StandardScaler(), ["active"])
-    )
-    views["customers"] = views["customers"].drop(index="c4")
-    model = DALMC(K, preprocess={"customers": encode}, random_state=0).fit(views)
-    assert model.preprocessing_[0].transform(views["customers"]).shape[1] == 5
-    model = DALMC(K, preprocess={"text": PCA(4), "customers": "table"})
-    assert model.get_params()["preprocess__text__n_components"] == 4
-    model.set_params(preprocess__text__n_components=2)
-    assert clone(model).preprocess["text"].n_components == 2
 
 
 def test_data_in_parts_need_partial_fit(tmp_path):

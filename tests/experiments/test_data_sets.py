@@ -78,14 +78,6 @@ def test_all_formats_in_a_folder_are_found(tmp_path):
     assert views.available.tolist() == [[True, False], [True, True], [True, True]]
 
 
-@pytest.mark.parametrize(("value", "complete"), [(0, True), (np.nan, False)])
-def test_rows_of_nan_are_missing_and_rows_of_zeros_are_not(tmp_path, value, complete):
-    view = VIEWS["b"].copy()
-    view[:3] = value
-    save(tmp_path / "one.npz", {"a": VIEWS["a"], "b": view})
-    assert [data.complete for data in data_sets(tmp_path, None)] == [complete]
-
-
 def test_names_select_and_order_and_files_take_precedence(tmp_path):
     save(tmp_path / "one.npz")
     save(tmp_path / "two.npz")

@@ -29,17 +29,6 @@ def test_columns_like_the_best(runs, expected):
     assert similar_to_best(runs) == expected
 
 
-@pytest.mark.parametrize(("n_columns", "enough"), [(2, 4), (3, 5), (10, 6)])
-def test_columns_are_similar_only_if_the_test_could_tell_them_apart(n_columns, enough):
-    for n_runs in (enough - 1, enough):
-        best, *others = range(n_columns)
-        equal = {name: around(0.5, n_runs) for name in others} | {best: around(0.5005, n_runs)}
-        assert similar_to_best(equal) == (set(others) if n_runs == enough else set())
-        # No column is similar if all differ.
-        apart = {name: around(0.1 * name, n_runs) for name in range(n_columns)}
-        assert similar_to_best(apart) == set()
-
-
 def test_holm():
     assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
     assert holm([0.6, 0.7]) == pytest.approx([1, 1])

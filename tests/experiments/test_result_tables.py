@@ -89,14 +89,6 @@ def test_cells_that_are_not_done_are_explained(book):
     ]
 
 
-def test_settings_of_the_oracle():
-    book = Book()
-    for beta, score in ((1.0, 0.5), (2.0, 0.6)):
-        book.add("DALMC (oracle)", done([score]), mode="oracle", beta=beta)
-    texts = texts_of(table_of(book, "oracle-settings"))
-    assert texts == [["compare", "digits", "DALMC (oracle)", "beta=2.0", "2"]]
-
-
 def test_lowest_costs_are_marked():
     book = Book()
     slow = {"fit_seconds": 9.0, "other_cores": 0.3, "peak_bytes": 100_000_000}

@@ -107,20 +107,6 @@ def test_limits_of_memory_and_time_end_only_this_job(store):
     assert result.peak_bytes > 0
 
 
-def test_a_process_killed_by_the_system_ran_out_of_memory(store):
-    others = job_processes()
-
-    def kill(done, total, running):
-        if running:
-            for process in job_processes() - others:
-                process.kill()
-
-    run_jobs([SLOW], store, listen=kill, **LIMITS)
-    result = result_of(store, SLOW)
-    assert result.status == "memory"
-    assert "system" in result.reason
-
-
 def test_jobs_that_run_alone_are_last(store):
     alone = [(Job("made", "dalmc", seed=seed, alone=True), MadeData()) for seed in range(2)]
     reports = run_with_reports([*alone, *FAST], store, at_once=2)
@@ -129,14 +115,6 @@ def test_jobs_that_run_alone_are_last(store):
         if any(job.alone for job, _ in running):
             assert len(running) == 1
             assert done >= 3
-
-
-def test_progress(store):
-    reports = run_with_reports(FAST, store)
-    numbers = [done for done, _, _ in reports]
-    assert numbers == sorted(numbers)
-    assert set(numbers) == {0, 1, 2, 3}
-    assert {total for _, total, _ in reports} == {3}
 
 
 def test_an_interrupt_ends_the_processes_and_keeps_the_results(store):

@@ -131,12 +131,6 @@ def test_methods_that_do_not_run_are_named_with_the_reason(asked, named):
     assert all(word in reason for word in named)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_modes_select_columns(everything, mode):
-    found = suite_entries("all", COMPLETE, PARTIAL, modes=(mode,))
-    assert found == [entry for entry in everything if entry.mode == mode]
-
-
 def test_attributes_of_a_plan_determine_the_jobs():
     plan = ExperimentPlan(
         suites=("compare", "beta", "anchors", "runtime"),

@@ -59,24 +59,6 @@ def test_scores_are_symmetric_and_samples_matched_by_id(partitions):
     pd.testing.assert_frame_equal(default_index.moved, found.moved)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-def test_clusters_left_over_have_no_match(reverse):
-    a = np.repeat([0, 1, 2], [50, 30, 20])
-    b = np.repeat(["p", "q"], [60, 40])
-    if reverse:
-        found = compare_partitions(b, a)
-        assert found.matching.to_dict() == {"p": 0, "q": 1}
-        assert list(found.table.columns) == [0, 1, 2]
-        assert set(found.moved["to"]) == {1, 2}
-    else:
-        found = compare_partitions(a, b)
-        assert found.matching.to_dict() == {0: "p", 1: "q"}
-        assert found.table.shape == (3, 2)
-        assert (found.moved["from"] == 2).sum() == 20
-        assert found.moved["expected"][found.moved["from"] == 2].isna().all()
-    assert len(found.moved) == 30
-
-
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [

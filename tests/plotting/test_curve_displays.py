@@ -68,12 +68,3 @@ def test_curve_with_chance_the_chosen_number_and_other_levels(auto):
     merged = deepcopy(auto).relabel({0: "a", 1: "a"})
     display = ClusterNumberDisplay.from_estimator(merged)
     assert set(display.chosen_line_.get_xdata()) == {auto.n_clusters_}
-
-
-def test_curve_without_a_chosen_number_and_a_single_number(dalmc):
-    display = ClusterNumberDisplay(pd.Series([0.5, np.nan, 0.7], index=[2, 3, 4])).plot()
-    assert display.chosen_line_ is None
-    assert display.ax_.get_legend() is None
-    assert np.isnan(display.line_.get_ydata()[1])
-    with pytest.raises(ValueError, match=r"single number.*n_clusters=range\(2, 21\)"):
-        ClusterNumberDisplay.from_estimator(dalmc)

@@ -13,7 +13,7 @@ from anchorview import DALMC, MultiViewData
 from anchorview.compared import AMGL, OPMC
 from anchorview.inspection import memberships
 from anchorview.plotting import SampleMapDisplay
-from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR
+from anchorview.plotting.colors import CLUSTER_COLORS
 from helpers.tables import customer_views
 
 pytestmark = pytest.mark.usefixtures("quick_layout")
@@ -67,19 +67,6 @@ def test_classes_have_a_legend_and_numbers_a_color_scale(display, problem, auto)
     assert drawn.points_.get_clim() == (0, 1)
     assert drawn.points_.get_cmap().name == "cividis"
     np.testing.assert_allclose(np.sort(drawn.points_.get_array()), np.sort(auto.confidence_))
-
-
-def test_samples_without_a_class_or_value_are_gray(auto, problem):
-    target = problem[1].astype(object)
-    target.iloc[:10] = None
-    drawn = SampleMapDisplay.from_estimator(auto, target=target)
-    assert texts(drawn.legend_.get_texts())[-1] == "unknown"
-    assert set(drawn_colors(drawn)[:10]) == {to_rgba(MISSING_COLOR)[:3]}
-    values = pd.Series(np.arange(100.0), index=auto.sample_ids_[20:])
-    drawn = SampleMapDisplay.from_estimator(auto, color=values)
-    drawn.figure_.draw_without_rendering()
-    missing = np.array(drawn_colors(drawn)[:20])
-    np.testing.assert_allclose(missing, [to_rgba(MISSING_COLOR)[:3]] * 20)
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -185,15 +172,3 @@ def test_wrong_colors_raise(auto, problem, options, message):
     views = {"X": problem[0]} if "X" in options else {}
     with pytest.raises(ValueError, match=message):
         SampleMapDisplay.from_estimator(auto, **options | views)
-
-
-def test_what_a_model_or_the_points_do_not_have_raises(problem, many_points):
-    model = OPMC(n_clusters=4, random_state=0).fit(problem[0])
-    with pytest.raises(ValueError, match=r"OPMC does not store how certain .* give X"):
-        SampleMapDisplay.from_estimator(model, color="confidence")
-    with pytest.raises(ValueError, match=r"OPMC computes no embedding.* pass X"):
-        SampleMapDisplay.from_estimator(model)
-    with pytest.raises(ValueError, match=r"no column 'age'.* 'cluster'"):
-        SampleMapDisplay(many_points).plot(color="age")
-    with pytest.raises(ValueError, match="lacks the columns 'x', 'y'"):
-        SampleMapDisplay(many_points[["cluster"]])

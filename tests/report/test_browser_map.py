@@ -2,15 +2,13 @@
 
 import csv
 import io
-from uuid import UUID
 
-import numpy as np
 import pytest
 
-from anchorview import DALMC, AutoDALMC
-from anchorview.report import findings, sample_map, write_fit_report
+from anchorview import AutoDALMC
+from anchorview.report import write_fit_report
 from helpers.browsing import hover, position, wait_for_frames
-from helpers.data import clustered_views, nested_views
+from helpers.data import nested_views
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 
@@ -154,22 +152,3 @@ def test_representatives_and_doubtful_samples_are_shown_on_the_map(open_page, re
         box = page.page.locator("#map-canvas").bounding_box()
         assert box["y"] + box["height"] > 0
         assert box["y"] < 900
-
-
-def test_map_of_100000_points(open_page, tmp_path, set_constants):
-    n = 100_000
-    random = np.random.RandomState(0)
-    views, y = clustered_views(n, k=12)
-    model = DALMC(n_clusters=12, random_state=0).fit(views)
-    positions = random.standard_normal((n, 2)) + 4 * random.standard_normal((12, 2))[y]
-    set_constants(findings, MAX_REFIT_COST=0)
-    set_constants(sample_map, map_layout=lambda *_, **__: (np.arange(n), positions))
-    sample_ids = [str(UUID(bytes=random.bytes(16))) for _ in range(n)]
-    path = tmp_path / "large.html"
-    write_fit_report(path, model, views, target=y, sample_ids=sample_ids)
-    assert path.stat().st_size < 8e6
-    page = open_page(path)
-    assert hover(page, 17)
-    page.page.keyboard.press("Tab")
-    page.page.get_by_role("button", name="Zoom in").click()
-    page.assert_clean()

@@ -32,8 +32,6 @@ from anchorview.report.cluster_sections import (
 )
 from anchorview.report.findings import Certainty, CheckedFit, Findings, inspect_fit
 from anchorview.report.model_sections import (
-    pattern_parts,
-    python_call,
     view_section,
 )
 from anchorview.report.page import Table, Text
@@ -133,15 +131,6 @@ def test_any_model_with_labels_has_a_report(problem, report, model):
     name = type(model).__name__
     no_map = f"There is no map of the samples: {name} computes no embedding"
     assert (no_map in page.text) != hasattr(model, "embedding_")
-
-
-def test_views_are_preprocessed_once(report):
-    counts = np.random.default_rng(0).poisson(np.repeat([[1, 9], [9, 1]], [30, 20], axis=0))
-    model = DALMC(2, preprocess="lognorm", random_state=0).fit([counts, counts + 1])
-    fit = checked(model, [counts, counts + 1])
-    expected = cluster_summary(model, [counts, counts + 1])
-    findings = inspect_fit(fit)
-    np.testing.assert_allclose(findings.clusters["confidence"], expected["confidence"])
 
 
 def test_without_views_parts_that_need_them_are_omitted(framed, report):
@@ -390,35 +379,6 @@ def test_views_and_expensive_fits_without_one(problem, report, set_constants):
     assert "Others with it" not in page.text
 
 
-def test_patterns_of_available_views_are_sorted_and_rare_ones_are_summed():
-    random = np.random.RandomState(0)
-    available = random.random_sample((400, 7)) > 0.5
-    available[~available.any(axis=1), 0] = True
-    data = MultiViewData([random.rand(400, 2) for _ in range(7)], available=available)
-    _, chart = pattern_parts(data)
-    assert len(chart.table) == 21
-    assert "other patterns" in chart.table["Views"].iloc[-1]
-    assert chart.table["Samples"].sum() == 400
-    assert chart.table["Samples"].iloc[0] == max(group.size for group in data.groups)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        DALMC(n_clusters=4, beta=0.5, n_components=[3, 4], scaling="unit", random_state=3),
-        AutoDALMC(n_clusters=range(2, 5), random_state=1),
-        OPMC(n_clusters=2),
-    ],
-)
-def test_python_call_creates_the_same_estimator(model):
-    code = python_call(model).replace(".fit(views)", "")
-    namespace = {}
-    exec(code, namespace)
-    assert type(namespace["model"]) is type(model)
-    assert namespace["model"].get_params() == model.get_params()
-    assert "verbose" not in code  # It has its default value.
-
-
 def test_samples_are_matched_by_id(framed):
     frames, y, model = framed
     order = np.random.RandomState(0).permutation(len(y))
@@ -439,21 +399,6 @@ def test_samples_are_matched_by_id(framed):
     with pytest.raises(ValueError, match=r"not in target.*'s0'.*'z0'"):
         checked(model, frames, y.set_axis(unknown))
     assert checked(model, frames, y.reset_index(drop=True)).scores["ACC"] == 1
-
-
-def test_samples_without_a_class_are_ignored(problem, report):
-    views, y, model = problem
-    partial = pd.Series(y).astype("Int64")
-    partial[::2] = pd.NA
-    fit = checked(model, views, partial)
-    assert fit.scores == checked(model, views, y).scores
-    section = confusion_section(fit)
-    assert section.parts[1].table.drop(columns="Class").to_numpy().sum() == 45
-    assert "45 of 90 samples have a class" in section.text
-    report(model, views, target=partial)
-    unknown = checked(model, views, [None] * 90)
-    assert unknown.classes is None
-    assert unknown.scores == {}
 
 
 def test_association_with_other_variables(problem, report):

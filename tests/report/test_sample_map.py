@@ -62,15 +62,6 @@ def test_thumbnails_of_named_samples_come_first_and_the_size_is_limited(pictures
     assert not contents.link(missing).has_thumbnail
 
 
-def test_texts_are_shortened_and_their_size_is_limited(set_constants):
-    contents = SampleContents(None, ["a" * 500, None, "b\n c"], None, on_map=True)
-    assert contents.link(0).text == "a" * 159 + "…"
-    assert [contents.link(row).text for row in (1, 2)] == ["", "b c"]
-    set_constants(sample_map, MAX_TEXT_BYTES=200)
-    many = SampleContents(None, ["x" * 50] * 30, None, on_map=True)
-    assert len(many.short_texts(np.arange(30))) == 4
-
-
 def test_thumbnails_and_texts_are_on_cards_and_in_tooltips(open_page, pictures, tmp_path):
     views, _ = clustered_views(60)
     model = DALMC(n_clusters=3, random_state=0).fit(views)

@@ -136,17 +136,6 @@ def test_backed_objects(clustered, tmp_path):
     )
 
 
-def test_inner_join_leaves_other_cells_without_a_cluster():
-    mdata = cells()
-    av.tl.dalmc(mdata, 3, join="inner", preprocess=PREPROCESS)
-    has = mdata.obs_names.isin(mdata["protein"].obs_names)
-    np.testing.assert_array_equal(mdata.obs["dalmc"].notna(), has)
-    assert np.isnan(mdata.obsm["X_dalmc"][~has]).all()
-    av.tl.markers(mdata, "dalmc")
-    assert len(mdata["rna"].uns["rank_genes_groups"]["names"]) == mdata["rna"].n_vars
-    assert len(av.pl.cluster_map(mdata, "dalmc").points) == has.sum()
-
-
 @pytest.mark.parametrize("tool", [av.tl.dalmc, av.tl.auto])
 def test_batches_are_taken_out(tool):
     views, y = make_multiview(120, n_clusters=3, separation=8, random_state=0)

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview import DALMC, make_multiview
 from anchorview._utils.errors import OutputFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
@@ -295,52 +295,3 @@ def test_more_features_than_samples_are_read_into_memory(many_parts, store, tmp_
         quick(3).fit(store(views), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert_same_model(quick(3, solver="compressed").fit(store(views)), expected)
-
-
-@pytest.mark.parametrize("options", [{"solver": "direct"}, {"variant": "box-graph"}])
-def test_solvers_on_all_samples_read_them_into_memory(many_parts, store, options):
-    missing = 0.0 if "variant" in options else 0.2
-    views, _ = make_multiview(300, n_clusters=3, missing=missing, random_state=0)
-    model = quick(3, **options).fit(store(views))
-    expected = quick(3, **options).fit(views)
-    np.testing.assert_array_equal(model.embedding_, expected.embedding_)
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
-    assert model.plan_.route == "direct"
-
-
-def test_out_keeps_availability_of_data_in_memory(tmp_path):
-    views = make_views()
-    available = np.random.default_rng(0).random((N, 3)) < 0.7
-    available[:, 0] |= ~available.any(axis=1)
-    views["view_1"] = np.rint(views["view_1"]).astype(np.int32)
-    data = MultiViewData(views, available=available)
-    model = quick().fit(data, out=tmp_path / "out")
-    assert_same_model(model, quick(solver="compressed").fit(data))
-    complete = quick().fit(views)
-    assert (model.labels_ != complete.labels_).any()
-
-
-def test_progress_counts_rows_of_each_pass(many_parts, store):
-    reports = []
-    stored = store(make_views())
-    with listen_to_progress(lambda *report: reports.append(report)):
-        quick().fit(stored).predict(stored)
-    stages = list(dict.fromkeys(name for name, _, _ in reports))
-    assert stages == ["scaling", "compressing", "solving", "embedding", "assigning", "labeling"]
-    for stage in ("scaling", "compressing", "embedding", "labeling"):
-        done = [rows for name, rows, _ in reports if name == stage]
-        assert len(done) > 10
-        assert done[-1] == N
-        assert (np.diff(done) > 0).all()
-
-
-def test_many_patterns_of_missing_views_need_memory(store, monkeypatch):
-    monkeypatch.setattr(disk_source, "workers", lambda: 3)
-    rng = np.random.default_rng(0)
-    has = (np.arange(N)[:, None] % 63 + 1) >> np.arange(6) & 1
-    views = {
-        f"v{p}": np.where(has[:, [p]], rng.normal(size=(N, 50)), np.nan).astype(np.float32)
-        for p in range(6)
-    }
-    with pytest.raises(MemoryError, match=r"Compressing 63 patterns .* needs"):
-        quick(memory_limit="24MB", solver="compressed").fit(store(views))

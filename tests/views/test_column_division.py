@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
 
 from anchorview import DALMC, MultiViewData, load, open_views
 from anchorview.datasets import read_views
@@ -47,16 +46,6 @@ def test_columns_are_divided_and_remembered(form, tmp_path):
     turned = table[table.columns[::-1]]
     np.testing.assert_array_equal(loaded.predict(turned), model.labels_)
     assert loaded.view_selection_ == {"price": ("p1", "p2"), "text": "title", "rest": "..."}
-
-
-@pytest.mark.filterwarnings("ignore:.*holds texts")
-def test_in_a_pipeline_and_as_views_of_the_same_names():
-    frame, _ = wide()
-    pipeline = make_pipeline(DALMC(K, random_state=0)).fit(frame, dalmc__views=VIEWS)
-    apart = {"price": frame[["p1", "p2"]], "text": frame["title"], "rest": frame[["a", "b"]]}
-    model = DALMC(K, random_state=0).fit(apart)
-    np.testing.assert_array_equal(pipeline.predict(frame), model.labels_)
-    np.testing.assert_array_equal(pipeline.predict(apart), model.labels_)
 
 
 @pytest.mark.filterwarnings("ignore:.*holds texts")

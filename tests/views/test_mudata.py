@@ -1,7 +1,5 @@
 """MuData and AnnData objects and files: views from them."""
 
-import warnings
-
 import anndata
 import mudata
 import numpy as np
@@ -10,9 +8,7 @@ import pytest
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.datasets import read_views
 from anchorview.views.input_grammar import views_from_mudata
-from helpers.view_files import error_of
 
 # They announce changes, and use deprecated functions of pandas.
 pytestmark = [
@@ -182,24 +178,3 @@ def test_containers_and_texts_that_are_no_views_are_refused():
     data.obsm["names"] = pd.DataFrame({"one": ["u", "v", "w"]}, index=IDS[:3])
     with pytest.raises(ValueError, match=r"names has shape .* at least one numeric column"):
         views_from_mudata(data, {"x": "obsm:names"})
-
-
-def test_views_and_labels_are_read_but_not_if_one_is_missing(tmp_path):
-    path, data = tmp_path / "data.h5mu", example()
-    data.obs["other"] = 0.5
-    data.obs["Label"] = pd.Categorical(["u", "v", "u", "w"])
-    # Not every anndata can save pandas' own strings.
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*infer_string")
-        with pd.option_context("future.infer_string", False):
-            data.write(path)
-            file = read_views(path)
-            assert file.target.tolist() == ["u", "v", "u", "w"]
-            assert list(file.target.index) == list(file.sample_ids) == IDS
-            np.testing.assert_array_equal(file.available, AVAILABLE)
-            np.testing.assert_array_equal(file.views["rna"][:3], RNA)
-            assert file.views["protein"].format == "csr"
-            data.obs["y"] = [1, 2, np.nan, 1]
-            del data.obs["Label"]
-            data.write(path)
-            assert "'y' of obs has no class label for the sample 'c'" in error_of(path)

@@ -145,20 +145,6 @@ def test_unknown_names(mdata, path, views, message):
         open_views(path, views=views)
 
 
-def test_other_data_have_no_matrices_to_select(mdata, tmp_path):
-    frame = pd.DataFrame(np.eye(3))
-    for X in (frame, {"a": frame}, np.eye(3), [np.eye(3)]):
-        with pytest.raises(TypeError, match="views= selects matrices of AnnData or MuData"):
-            DALMC(2).fit(X, views={"a": "X"})
-    with pytest.raises(TypeError, match="views names 'b', which is a DataFrame"):
-        parse({"a": mdata["rna"], "b": frame}, {"a": "X", "b": "X"})
-    with pytest.raises(ValueError, match="views does not say what 'view_1' is"):
-        parse([mdata["rna"], mdata["protein"]], {"view_0": "X"})
-    np.savez(tmp_path / "a.npz", view_0=np.eye(4))
-    with pytest.raises(DataFileError, match=r"h5ad and .h5mu files\), not for a .npz file"):
-        read_views(tmp_path / "a.npz", views={"a": "X"})
-
-
 def test_files_stay_on_disk_and_sparse(mdata, path, tmp_path):
     opened = open_views(path)
     assert all(isinstance(view, StoredView) for view in opened.views.values())

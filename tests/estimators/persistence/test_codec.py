@@ -11,7 +11,6 @@ from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.persistence.codec import (
     decode,
     encode,
-    insert_arrays,
     require,
     validate,
 )
@@ -67,11 +66,3 @@ def test_identifiers_that_are_neither_integers_nor_strings_become_strings():
 def test_anything_else_is_refused(annotation, tree, reason):
     with pytest.raises(ValueError, match=reason):
         decode(tree, annotation, "v")
-
-
-@pytest.mark.parametrize("name", ["b", "a/2", "a/x", "a/0/0", "c", "c/0", "d/0", "a/-3", "a/0"])
-def test_arrays_without_a_place_are_refused(name):
-    document = {"a": [1, None], "c": 0, "d": "text"}
-    insert_arrays(document, {"a/1": np.ones(1)})
-    with pytest.raises(ValueError, match=f"the array '{name}' is unknown"):
-        insert_arrays(document, {name: np.ones(1)})

@@ -223,24 +223,3 @@ def test_documents_that_contradict_themselves(request, fixture, changes, reason)
     path = request.getfixturevalue(fixture)
     forge_document(path, changes)
     assert reason in error_of(path)
-
-
-@pytest.mark.parametrize(
-    ("fixture", "name", "change", "reason"),
-    [
-        ("saved", "labels_", lambda a: a + 2, "'labels_' is not between 0 and 1"),
-        ("saved", "labels_", lambda a: a.astype(np.int64), "has dtype int64"),
-        ("saved", "_assignment/centroids", lambda a: a * np.inf, "contains infinity"),
-        ("saved_auto", "_level_labels", lambda a: a + 9, "is not between 0 and"),
-        (
-            "saved_auto",
-            "_clustering/candidates/5/landmark_labels/labels",
-            lambda a: a + 9,
-            "is not between 0 and",
-        ),
-    ],
-)
-def test_arrays_that_contradict_the_document(request, fixture, name, change, reason):
-    path = request.getfixturevalue(fixture)
-    forge_array(path, f"state/{name}", change)
-    assert reason in error_of(path)

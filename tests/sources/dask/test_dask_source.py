@@ -223,28 +223,6 @@ def test_partitions_combined_by_dask(views, tmp_path, known, filesystem, columns
         assert adjusted_rand_score(model.labels_.compute(), labels.loc[ids]) >= 0.999
 
 
-@pytest.mark.parametrize(
-    ("kinds", "expected"),
-    [
-        (("int64", "int64"), "int64"),
-        (("int32", "int64"), "int64"),
-        (("uint64", "int64"), "object"),
-        (("float64", "int64"), "object"),
-        (("str", "str"), "object"),
-    ],
-)
-def test_dtype_of_sample_ids(views, kinds, expected):
-    tables = [
-        pd.DataFrame(view[:20]).set_axis(pd.Index(range(20)).astype(kind)).sort_index()
-        for view, kind in zip(views.values(), kinds, strict=False)
-    ]
-    X = [dd.from_pandas(table, npartitions=2) for table in tables]
-    assert DaskSource(X).sample_ids.compute().dtype == expected
-    labels = fit(X).labels_series
-    assert (labels.index.dtype.kind == "i") == (expected == "int64")
-    assert labels.index.tolist() == tables[0].index.tolist()
-
-
 def test_different_ids_at_the_same_position_raise(views):
     tables = frames(views)
     tables["b"] = tables["b"].rename(index={777: 9999})
@@ -294,22 +272,6 @@ def test_invalid_arrays_raise(views, wrong, message):
         fit({**in_dask(views, CHUNK), "b": wrong})
 
 
-def test_invalid_blocks_and_views_outside_dask_raise(views, tmp_path):
-    X = in_dask(views, CHUNK)
-    X["b"] = X["b"].map_blocks(np.ma.masked_invalid, meta=np.ma.empty((0, 0)))
-    with pytest.raises(ValueError, match="masked array"):
-        fit(X)
-    # Blocks whose shapes differ from the declared chunks.
-    X["b"] = da.map_blocks(lambda block: block[1:], X["a"], meta=np.empty((0, 0)))
-    with pytest.raises(ValueError, match=r"'b'\): rows \d+ to \d+ came in blocks of shape"):
-        fit(X)
-    X = in_dask(views, CHUNK)
-    on_disk = stored(tmp_path, views)["b"]
-    for view, name in ((views["b"], "ndarray"), (on_disk, "memmap"), (dask.delayed(1), "Delayed")):
-        with pytest.raises(TypeError, match=rf"'b'\) is of type {name}"):
-            fit({**X, "b": view})
-
-
 # Files
 
 
@@ -336,17 +298,6 @@ def test_dask_views_with_availability(tmp_path):
     model, streamed = fit(arrays), fit(file)
     assert distance(model.embedding_.compute(), streamed.embedding_) < 1e-3
     assert (model.labels_.compute() == streamed.labels_).mean() > 0.999
-
-
-def test_dask_views_of_other_input_raise(views, tmp_path):
-    for given in ([views["a"]], views["a"]):
-        with pytest.raises(TypeError, match="view 0 is not on disk"):
-            dask_views(given)
-    with pytest.raises(ValueError, match="part_rows=0"):
-        dask_views(stored(tmp_path, views), part_rows=0)
-    every_other = stored(tmp_path, views)["a"][::2]
-    with pytest.raises(TypeError, match=r"view 0 is not on disk.* rows do not follow"):
-        dask_views([every_other])
 
 
 def test_without_dask(monkeypatch):
