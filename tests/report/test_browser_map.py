@@ -3,6 +3,7 @@
 import csv
 import io
 
+import numpy as np
 import pytest
 
 from anchorview import AutoDALMC
