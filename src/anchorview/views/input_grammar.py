@@ -4,7 +4,7 @@ Arrays, frames, sparse matrices, files, AnnData and Dask collections all start h
 with the views afterwards depends on where their rows are.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Literal, TypeAlias, get_args
@@ -282,6 +282,27 @@ def _views_of_mudata(
         choices = dict.fromkeys(modalities, MatrixChoice())
     elif is_anndata(mdata):
         modalities = dict.fromkeys(choices, mdata)
+    return views_of_modalities(
+        ids,
+        modalities,
+        choices,
+        "View" if is_anndata(mdata) else "Modality",
+        lambda name, _: rows_in_modality(mdata, name, modalities[name]),
+    )
+
+
+def views_of_modalities(
+    ids: "pd.Index[Any]",
+    modalities: Mapping[str, Any],
+    choices: Mapping[str, MatrixChoice],
+    kind: str,
+    rows_of: Callable[[str, Any], NDArray[np.intp]],
+) -> NamedViews:
+    """Chosen matrices of objects with the attributes of AnnData, for the samples with these ids.
+
+    `rows_of` returns the row of each sample in a modality, whose matrix is given; -1 if it is not
+    there. `kind` is what messages call a modality.
+    """
     unknown = [name for name in choices if name not in modalities]
     if unknown:
         raise ValueError(
@@ -290,9 +311,8 @@ def _views_of_mudata(
     views, features = [], []
     available = np.ones((len(ids), len(choices)), dtype=bool)
     for p, (name, choice) in enumerate(choices.items()):
-        subject = f"View {name!r}" if modalities[name] is mdata else f"Modality {name!r}"
-        matrix, of_view = chosen_matrix(modalities[name], choice, subject)
-        rows = rows_in_modality(mdata, name, modalities[name])
+        matrix, of_view = chosen_matrix(modalities[name], choice, f"{kind} {name!r}")
+        rows = rows_of(name, matrix)
         available[:, p] = rows >= 0
         views.append(aligned_matrix(matrix, rows, ids, of_view))
         features.append(np.asarray(of_view, dtype=object))

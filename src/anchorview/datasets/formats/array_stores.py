@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError, optional_import
 from anchorview._utils.stores import in_store
-from anchorview._utils.typing import Array, FeatureNames
+from anchorview._utils.typing import Array
 from anchorview.datasets.file_contents import (
     ReadOptions,
     Variables,
@@ -22,14 +22,11 @@ from anchorview.datasets.file_contents import (
     views_among,
 )
 from anchorview.views.alignment import require_unique_ids
-from anchorview.views.anndata_matrices import (
-    MatrixChoice,
-    aligned_matrix,
-    chosen_matrix,
-    parse_selection,
-)
+from anchorview.views.anndata_matrices import MatrixChoice, parse_selection
+from anchorview.views.input_grammar import views_of_modalities
+from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.stored_anndata import StoredCells, modality_names, view_of_dataset
-from anchorview.views.stored_view import StoredView, Target, View, ViewFile
+from anchorview.views.stored_view import StoredView, Target, ViewFile
 
 ZARR_METADATA = ("zarr.json", ".zgroup", ".zattrs")
 """Files that mark a Zarr store; every store has one of them."""
@@ -120,8 +117,6 @@ def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
         optional_import(package, "Files of AnnData and MuData", "mudata")
     whole = StoredCells(path)
     ids = whole.obs_names
-    views: dict[str, View] = {}
-    features: dict[str, FeatureNames] = {}
     try:
         choices = {} if options.views is None else parse_selection(options.views)
         if path.suffix.lower() == ".h5ad":
@@ -129,27 +124,23 @@ def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
         else:
             kind = "Modality"
             cells = {name: StoredCells(path, f"/mod/{name}") for name in modality_names(path)}
-        choices = choices or dict.fromkeys(cells, MatrixChoice())
-        if unknown := [name for name in choices if name not in cells]:
-            raise ValueError(
-                f"views names {unknown[0]!r}, but the modalities are {', '.join(cells)}."
-            )
-        available = np.ones((len(ids), len(choices)), dtype=bool)
         require_unique_ids(ids, "the file")
-        for p, (name, choice) in enumerate(choices.items()):
-            subject = f"{kind} {name!r}"
-            matrix, feature_names = chosen_matrix(cells[name], choice, subject)
-            rows = _rows(ids, cells[name].obs_names, matrix, subject)
-            available[:, p] = rows >= 0
-            views[name] = aligned_matrix(matrix, rows, ids, feature_names)
-            features[name] = np.asarray(feature_names, dtype=object)
+        choices = choices or dict.fromkeys(cells, MatrixChoice())
+
+        def rows_of(name: str, matrix: Any) -> NDArray[np.intp]:
+            return _rows(ids, cells[name].obs_names, matrix, f"{kind} {name!r}")
+
+        found = views_of_modalities(ids, cells, choices, kind, rows_of)
     except ValueError as error:
         raise DataFileError(str(error)) from error
     target: Target = None
     for name in by_precedence(whole.obs_columns, options.labels)[:1]:
         target = labels_by_id(whole.obs_column(name), ids, f"the column {name!r} of obs")
-    incomplete = None if available.all() else available
-    return ViewFile(views, target, path, ids, incomplete, features, options.views)
+    by_name = partial(zip, found.names, strict=True)
+    views, features = dict(by_name(found.views)), dict(by_name(found.feature_names))
+    assert found.available is not None
+    available = none_if_complete(found.available)
+    return ViewFile(views, target, path, ids, available, features, options.views)
 
 
 def _rows(

@@ -17,7 +17,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
@@ -271,7 +270,7 @@ class CsvTable(Table):
         """Positions of columns that seem to have integers with leading zeros."""
         separator = self._separator
         lines = (line for block in self._blocks() for line in _with_codes(block, separator))
-        rows = csv.reader((line.decode("ascii", "replace") for line in lines), delimiter=separator)
+        rows = csv.reader(lines, delimiter=separator)
         return {
             j
             for row in rows
@@ -327,19 +326,15 @@ def warn_of_detected(tables: Iterable[Table]) -> None:
             )
 
 
-def _with_codes(text: bytes, separator: str) -> list[bytes]:
+def _with_codes(text: bytes, separator: str) -> Iterator[str]:
     """Lines of a block that seem to have a field that is an integer with leading zeros."""
     # In UTF-16 and UTF-32, zeros are beside every common character.
-    text = text.replace(b"\0", b"")
-    values = np.frombuffer(text, np.uint8)
-    # Bytes below "0" become large numbers.
-    before_digits = values[2:] - np.uint8(ord("0")) < 10
-    zeros = np.flatnonzero((values[1:-1] == ord("0")) & before_digits) + 1
-    zeros = zeros[np.isin(values[zeros - 1], list(b'\n"' + separator.encode()))]
-    ends = np.flatnonzero(values == ord("\n"))
-    lines = np.unique(np.searchsorted(ends, zeros))
-    starts, ends = np.append(0, ends + 1), np.append(ends, len(values))
-    return [text[starts[i] : ends[i]] for i in lines.tolist()]
+    text = b"\n" + text.replace(b"\0", b"") + b"\n"
+    code, stop = re.compile(b'[\n"%b]0[0-9]' % re.escape(separator).encode()), 0
+    while found := code.search(text, stop):
+        start = text.rfind(b"\n", 0, found.start() + 1) + 1
+        stop = text.index(b"\n", start)
+        yield text[start:stop].decode("ascii", "replace")
 
 
 def _detected_encoding(words: list[bytes]) -> tuple[str, str]:
