@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import read_views
+from anchorview import DALMC, read_views
 from anchorview.datasets import convert, open_views
 from helpers.csv_dialects import DIALECTS, planted, write_dialect
 from helpers.view_files import error_of, write_tables
@@ -147,3 +147,43 @@ def test_order_of_dates(tmp_path, texts, order):
     expected = [pd.to_datetime(t, format=order or "ISO8601") for t in texts]
     assert view["day"].tolist()[:2] == expected
     assert [order in message for message in messages] == ([] if order is None else [True])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{:,.2f}",
+        "{:.1f} %",
+        "${:.2f}",
+        "{:.0f} kg",
+        "\u2212{:.2f}",
+        "{:.0f}/1/2020 1:15 PM",
+        "{0:.0f}.01.20",
+    ],
+)
+def test_numbers_and_dates_in_unknown_forms_are_named(tmp_path, form):
+    values = np.random.default_rng(0).uniform(1001, 9999, 30)
+    table = pd.DataFrame({"x": values**2 % 7, "odd": list(map(form.format, values))})
+    table.to_csv(tmp_path / "a.csv", index_label="id")
+    data = read_views(tmp_path / "a.csv")
+    with pytest.warns(UserWarning, match="'odd' has texts such as"):
+        DALMC(2, random_state=0).fit(data)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*texts such as")
+        DALMC(2, random_state=0).fit(read_views(tmp_path / "a.csv", categorical=["odd"]))
+        ages = table.assign(odd=np.where(values < 5000, "18-25", "26-35"))
+        DALMC(2, random_state=0).fit(ages)
+
+
+def test_blanks_after_separators_and_separators_at_the_end_of_lines(tmp_path):
+    (tmp_path / "a.csv").write_text('id, x, word,\na, 1, "u, v",\nb, 2, w,\n')
+    view = only_view(tmp_path / "a.csv")
+    assert view.to_dict("list") == {"x": [1, 2], "word": ["u, v", "w"]}
+    (tmp_path / "b.csv").write_text("id,x,\na,1,\nb,2,\n" + 200 * "c,1,\n" + "d,1,9\n")
+    assert "more fields" in error_of(tmp_path / "b.csv")
+
+
+def test_integers_beyond_64_bits_are_refused(tmp_path):
+    rows = "".join(f"s{i},{2**70 + i}\n" for i in range(20))
+    (tmp_path / "a.csv").write_text("id,x\n" + rows)
+    assert "floating-point" in error_of(tmp_path / "a.csv")

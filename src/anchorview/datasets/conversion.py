@@ -208,7 +208,7 @@ def _tables(path: Path, options: ReadOptions) -> _Data:
         read = partial(_numeric_blocks, table, name, FileVersion.of(table.path))
         parts = [(block.index, block.columns, block.to_numpy().dtype) for block in read()]
         indices, (columns, *_), types = zip(*parts, strict=True)
-        with data_file_errors(table.path):
+        with table.errors():
             own_ids = checked_ids(indices[0].append(list(indices[1:])), options)
         outlines[name] = own_ids, columns, np.result_type(*types), read
     ids = union_of_samples({tables[name].title: o[0] for name, o in outlines.items()}, options)
@@ -224,10 +224,10 @@ def _tables(path: Path, options: ReadOptions) -> _Data:
 
 def _numeric_blocks(table: Table, name: str, version: FileVersion | None) -> Iterator[pd.DataFrame]:
     """Read a table, which must have this version, in blocks of numbers of one type."""
-    with data_file_errors(table.path):
+    with table.errors():
         require_unchanged(table.path, version)
         for block in table.blocks(name, BLOCK_BYTES):
-            values = table_view(block, table.path, numbers=True).values()
+            values = table_view(block, table.subject, numbers=True).values()
             yield pd.DataFrame(values, block.index, block.columns, copy=False)
             require_unchanged(table.path, version)
 

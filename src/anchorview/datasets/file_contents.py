@@ -41,15 +41,18 @@ Variables: TypeAlias = dict[str, object]
 
 
 @contextmanager
-def data_file_errors(path: Path) -> Iterator[None]:
-    """Turn any exception raised while reading a file into a DataFileError that names the file."""
+def data_file_errors(path: Path, subject: str = "") -> Iterator[None]:
+    """Turn any exception raised while reading a file into a DataFileError that names the file.
+
+    `subject` is what to call a part of the file.
+    """
     try:
         yield
     except DataFileError as error:
         message = one_line(error)
         names = (f"{p}{end}" for p in (path, path.absolute()) for end in (": ", os.sep))
         named = message.startswith(tuple(names))
-        raise type(error)(message if named else f"{path}: {message}") from None
+        raise type(error)(message if named else f"{subject or path}: {message}") from None
     except MemoryError as error:
         raise DataFileError(
             f"{path}: the arrays it declares do not fit into memory. If the file is not damaged, "

@@ -216,6 +216,11 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
                 encoded = step.get_feature_names_out()
             names[p], widths[p] = encoded, len(encoded)
             dtypes.append(np.dtype(step.dtype))
+            if isinstance(step, TableEncoder):
+                _warn_of_written_numbers(step, source.describe_view(p))
+        elif isinstance(step, CellImputer):
+            with errors_of(source.describe_view(p)):
+                step.require_values(names[p])
         elif step is not None and not isinstance(step, ViewTransformer):
             assert first is not None
             shown = transformed(first, p, step, available_rows(first, p)[:FIT_ROWS])
@@ -224,6 +229,17 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
         if step is not None and not widths[p]:
             raise ValueError(source.problem("constant", p))
     return Preparation(tuple(fitted), tuple(widths), tuple(names), working_precision(dtypes))
+
+
+def _warn_of_written_numbers(step: TableEncoder, view: str) -> None:
+    for name, example in step.written_numbers.items():
+        warnings.warn(
+            f"{view}: column {name!r} has texts such as {example!r}, which are used as categories. "
+            "Convert the column if these are numbers or dates; as type category (categorical= for "
+            "files) it is used without this warning.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def learns(step: Any) -> bool:

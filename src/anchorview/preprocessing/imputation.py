@@ -84,15 +84,23 @@ class CellImputer(OneToOneFeatureMixin, ViewTransformer):
     def values_(self) -> Array:
         """The value for each feature; raises if a feature has none."""
         check_is_fitted(self, "n_samples_seen_")
-        if not self._known.all():
-            column = int(np.flatnonzero(self._known == 0)[0])
-            names = getattr(self, "feature_names_in_", None)
-            name = "" if names is None else f" ({names[column]!r})"
-            raise ValueError(
-                f"column {column}{name} is NaN in all samples, so it has no {self.strategy}. Drop "
-                "it."
-            )
+        self.require_values(getattr(self, "feature_names_in_", None))
         return np.asarray(self._sums / self._known)
+
+    def require_values(self, names: Any) -> None:
+        """Raise if a feature, which may have a name, has no value.
+
+        Parameters
+        ----------
+        names : array of str, or None
+        """
+        missing = np.flatnonzero(self._known == 0)
+        if len(missing):
+            name = "" if names is None else f" ({names[missing[0]]!r})"
+            raise ValueError(
+                f"column {missing[0]}{name} is NaN in all samples, so it has no {self.strategy}. "
+                "Drop it (drop= for files)."
+            )
 
     def transform(self, X: Any) -> Matrix:
         """Fill missing values.

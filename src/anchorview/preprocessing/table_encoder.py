@@ -1,5 +1,6 @@
 """Numbers for tables: columns of numbers, categories and dates."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,12 @@ from anchorview.views.table_columns import (
     level_texts,
     named_columns,
 )
+
+WRITTEN_NUMBER = re.compile(
+    r"[^\w\s]?\s?[-+\u2212]?\d[\d.,'\s/:]*([^\w\s]|\s\D{1,3})?|\d{4}-\d\d-\d\d.*"
+)
+PLAIN_NUMBER = re.compile(r"[-+]?\d*\.?\d+")
+"""Numbers, dates and times with what people write beside digits, and numbers without it."""
 
 OTHER = "other"
 """Name of the level that holds rare levels."""
@@ -223,6 +230,21 @@ class TableEncoder(ViewTransformer):
         """How many numbers, categories and dates there are."""
         n_levels = sum(len(column.levels) for column in self._columns)
         return describe_kinds(self.kinds_, f" ({n_levels} levels)")
+
+    @property
+    def written_numbers(self) -> dict[str, str]:
+        """Columns of texts most of which are written numbers or dates, with an example."""
+        found = {}
+        for name, column in zip(self.columns_, self._columns, strict=True):
+            levels = column.levels if column.kind == "text" else {}
+            written = [
+                str(level)
+                for level in levels
+                if WRITTEN_NUMBER.fullmatch(str(level)) and not PLAIN_NUMBER.fullmatch(str(level))
+            ]
+            if 2 * sum(levels[level] for level in written) > column.known:
+                found[name] = written[0]
+        return found
 
     def get_feature_names_out(self, input_features: object = None) -> Array:
         """Names of the encoded columns, such as "age" and "plan=premium".

@@ -22,9 +22,9 @@ from pandas.tseries.api import guess_datetime_format
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import listed, one_line, quoted
-from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_free_memory
+from anchorview.datasets.file_contents import ReadOptions, require_free_memory
 from anchorview.datasets.formats.table import CODE, Table, rows_in_block
-from anchorview.views.table_columns import ID_COLUMNS
+from anchorview.views.table_columns import EXACT, ID_COLUMNS
 
 DIALECT = ("sep", "decimal", "encoding", "dates", "na_values")
 """What can be given; all but the last is detected otherwise."""
@@ -58,6 +58,7 @@ MARKS = {
 FIELD_END = re.compile(rb"[,;|\t\r\"]")
 NUMBER = {mark: re.compile(rf"[+-]?\d*{re.escape(mark)}\d+") for mark in ".,"}
 """Numbers by their decimal mark."""
+INTEGER = re.compile("[+-]?[0-9]+")
 YEAR = re.compile("[0-9]{4}")
 DATE = re.compile("(?=.*%Y)(?=.*%d)(?=.*%[mbB])")
 """Formats with year, month and day."""
@@ -121,7 +122,7 @@ class CsvTable(Table):
                 # pandas only warns when it drops fields.
                 warnings.simplefilter("error", pd.errors.ParserWarning)
                 if self.options.header:
-                    next(filter(None, csv.reader(stream, delimiter=self._separator)))
+                    next(self._parsed(stream))
                 reader = pd.read_csv(
                     stream,
                     sep=self._separator,
@@ -130,6 +131,7 @@ class CsvTable(Table):
                     # pandas drops fields beyond the header. In a column, they are noticed.
                     names=[*range(len(self.columns)), "excess"],
                     index_col=False,
+                    skipinitialspace=True,
                     dtype=types,
                     # Only empty cells are missing: NA may be Namibia, or an id.
                     keep_default_na=False,
@@ -145,8 +147,9 @@ class CsvTable(Table):
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
             raise DataFileError(
                 f"a row has more fields than the {'header' if self.options.header else 'first row'}"
-                f" ({one_line(error)}). Give every column a name, quote fields that contain the "
-                f"separator ({self._separator!r}), or give another separator."
+                f" ({one_line(error)}). Remove lines above the header, give every column a name, "
+                f"quote fields that contain the separator ({self._separator!r}), or give another "
+                "separator."
             ) from error
 
     def _typed(self, texts: "pd.Series[Any]", name: str) -> "pd.Series[Any] | None":
@@ -159,6 +162,10 @@ class CsvTable(Table):
         order = None
         if 2 * self._numbers(examined).count() > len(examined):
             values = self._numbers(texts)
+            large = texts[values.abs() > EXACT]
+            if not large.empty and large.str.fullmatch(INTEGER).all():
+                # They may differ in digits that floats do not have.
+                values = texts.map(int, na_action="ignore")
         elif order := _date_format(texts, examined, self._given.get("dates"), self._decimal == ","):
             values = _dates(texts, order)
         else:
@@ -235,8 +242,10 @@ class CsvTable(Table):
     @cached_property
     def _rows(self) -> list[list[str]]:
         """Fields of the first lines that are not blank."""
-        rows = csv.reader(StringIO(self._sample, newline=""), delimiter=self._separator)
-        return list(islice(filter(None, rows), SAMPLE_ROWS))
+        return list(islice(self._parsed(StringIO(self._sample, newline="")), SAMPLE_ROWS))
+
+    def _parsed(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        return filter(None, csv.reader(lines, delimiter=self._separator, skipinitialspace=True))
 
     @cached_property
     def _decimal(self) -> str:
@@ -252,10 +261,14 @@ class CsvTable(Table):
     @cached_property
     def columns(self) -> list[Any]:
         """Names of all columns, or their numbers if there is no header."""
-        with data_file_errors(self.path):
+        with self.errors():
             first = self._rows[0]
             if not self.options.header:
                 return list(range(len(first)))
+            last = len(first) - 1
+            if not any(any(row[last:]) for row in self._rows):
+                # Every line ends with a separator.
+                first = first[:last]
             self._require_header(first)
             if all(first) and len(set(first)) == len(first):
                 return first
@@ -270,10 +283,9 @@ class CsvTable(Table):
         """Positions of columns that seem to have integers with leading zeros."""
         separator = self._separator
         lines = (line for block in self._blocks() for line in _with_codes(block, separator))
-        rows = csv.reader(lines, delimiter=separator)
         return {
             j
-            for row in rows
+            for row in self._parsed(lines)
             for j, field in enumerate(row)
             if field.startswith("0") and CODE.fullmatch(field)
         }
@@ -320,7 +332,7 @@ def warn_of_detected(tables: Iterable[Table]) -> None:
         advice = f"Correct the values{given if isinstance(table, CsvTable) else ''}."
         for name, doubt in table.doubts.items():
             warnings.warn(
-                f"{table.path}: column {quoted(name)} has {doubt}, so that it is read as text. "
+                f"{table.subject}: column {quoted(name)} has {doubt}, so that it is read as text. "
                 f"{advice}",
                 stacklevel=3,
             )

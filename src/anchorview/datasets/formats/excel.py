@@ -23,6 +23,11 @@ class SheetTable(Table):
         return f"{self.path.name}, sheet {self.name!r}"
 
     @property
+    def subject(self) -> str:
+        """What errors begin with."""
+        return f"{self.path}: sheet {self.name!r}"
+
+    @property
     def columns(self) -> list[Any]:
         """Names of all columns."""
         return list(self._cells.columns)

@@ -36,7 +36,7 @@ class ParquetView(StoredView):
 
     def _read(self, start: int, stop: int) -> Any:
         rows = self._rows(start, stop, list(self.columns))
-        view = table_view(_frame(rows), self.path, self.categories)
+        view = table_view(_frame(rows), str(self.path), self.categories)
         return view if self.kinds else view.values()
 
     @property
@@ -144,7 +144,7 @@ def parquet_view(path: Path, options: ReadOptions, name: str) -> ParquetView:
         categories = options.named("categorical", name, features)
         require_content(metadata.num_rows, len(features))
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
-        view = table_view(_typed_frame(file, features), path, categories)
+        view = table_view(_typed_frame(file, features), str(path), categories)
         return ParquetView(
             path,
             (metadata.num_rows, len(features)),

@@ -3,6 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ CODE = re.compile("0[0-9]+")
 
 NO_IDS = "pass id_column=False to match rows by position"
 NO_VIEW = (
-    "If the table is not a view, leave it out: give the name and the file of each view with views=."
+    "Remove rows above the header. If the table is not a view, leave it out: give the name and the "
+    "file of each view with views=."
 )
 
 
@@ -39,6 +41,15 @@ class Table(ABC):
     def title(self) -> str:
         """Name for messages."""
         return self.path.name
+
+    @property
+    def subject(self) -> str:
+        """What errors begin with."""
+        return str(self.path)
+
+    def errors(self) -> AbstractContextManager[None]:
+        """Name the table in errors."""
+        return data_file_errors(self.path, self.subject)
 
     @property
     @abstractmethod
@@ -61,7 +72,7 @@ class Table(ABC):
 
         Without the name of a view, it has class labels, which are read as text.
         """
-        with data_file_errors(self.path):
+        with self.errors():
             for frame in self._frames(view, block_bytes):
                 require_content(*frame.shape)
                 dropped = [] if view is None else self.options.named("drop", view, frame)
@@ -71,7 +82,7 @@ class Table(ABC):
         """Read all rows, indexed by sample ids that are strings."""
         blocks = list(self.blocks(view))
         frame = concatenated(blocks) if len(blocks) > 1 else blocks[0]
-        with data_file_errors(self.path):
+        with self.errors():
             frame.index = checked_ids(frame.index, self.options)
         return frame
 
@@ -102,8 +113,8 @@ def require_content(n_samples: int, n_features: int) -> None:
     if not (n_samples and n_features):
         raise DataFileError(
             f"{n_samples} samples and {n_features} columns after the id. A table needs sample ids "
-            "and at least one row and one other column; a CSV file needs a header and commas "
-            "between the fields."
+            "and at least one row and one other column, and a CSV file a separator between the "
+            f"fields. {NO_VIEW}"
         )
 
 
@@ -113,7 +124,9 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
         return pd.RangeIndex(len(ids))
     missing = np.flatnonzero(ids.isna() | (ids == ""))
     if len(missing):
-        raise DataFileError(f"row {missing[0] + 1} has no sample id. Add it.")
+        raise DataFileError(
+            f"row {missing[0] + 1} has no sample id. Add it, or remove rows above the header."
+        )
     if options.id_column is True and len(ids) and _is_number(ids[0]):
         # Numbers that are not all integers are measurements.
         numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
@@ -176,7 +189,7 @@ def _spelling(sample: str) -> str:
 
 
 def table_view(
-    table: pd.DataFrame, path: Path, categories: Sequence[Any] = (), *, numbers: bool = False
+    table: pd.DataFrame, subject: str, categories: Sequence[Any] = (), *, numbers: bool = False
 ) -> TableView:
     """Table as a view, with some columns as categories.
 
@@ -190,7 +203,7 @@ def table_view(
             column = column.astype("Int64")
         table[name] = column.astype("category")
     try:
-        view = TableView(table, str(path))
+        view = TableView(table, subject)
         if numbers:
             view.values()
     except (TypeError, ValueError) as error:

@@ -56,9 +56,9 @@ def read_tables(path: Path, options: ReadOptions) -> ViewFile:
         frame = table.read(name)
         if options.labels in frame:
             columns.append(frame.pop(str(options.labels)))
-        with data_file_errors(table.path):
+        with table.errors():
             require_content(*frame.shape)
-            view = table_view(frame, table.path, options.named("categorical", name, frame))
+            view = table_view(frame, table.subject, options.named("categorical", name, frame))
         frames[name] = view.frame
         if view.is_numeric:
             frames[name] = pd.DataFrame(view.values(), frame.index, frame.columns, copy=False)
@@ -114,7 +114,7 @@ def open_parquet(path: Path, options: ReadOptions) -> ViewFile:
             )
     # Ids of the other tables are compared with these when the rows are read.
     ids = views[first].ids(slice(None))
-    with data_file_errors(tables[first].path):
+    with tables[first].errors():
         ids = checked_ids(pd.RangeIndex(n_samples) if ids is None else ids, options)
     target = read_labels(label_table, ids, options)
     # Without ids: they are read with the rows of the views.
@@ -159,7 +159,7 @@ def tables_of(path: Path, options: ReadOptions) -> tuple[dict[str, Table], Table
     if options.drop or options.categorical:
         features = {}
         for name, table in tables.items():
-            with data_file_errors(table.path):
+            with table.errors():
                 features[name] = table.features
         options.require_columns(features)
     return tables, label_table
@@ -224,7 +224,7 @@ def read_labels(
         if name is not None:
             raise labels_not_there_error(name)
         return None
-    with data_file_errors(table.path):
+    with table.errors():
         frame = table.read()
         is_named = name is None or f".{name}".endswith(f".{table.name}")
         if name is not None and not is_named and name not in frame:
