@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -202,20 +201,16 @@ def list_suites(folder: Path | None = FOLDER) -> None:
 
 def _progress_report() -> "Callable[[int, int, Sequence[tuple[Job, float]]], None]":
     """Reports progress: on a terminal as a bar, otherwise as a line per tenth of the jobs."""
-    start, done_by_tenth = perf_counter(), dict[int, int]()
+    tenths = set[int]()
 
     def report(done: int, total: int, running: "Sequence[tuple[Job, float]]") -> None:
         line, tenth = f"{done} of {total} jobs done", 10 * done // max(total, 1)
-        before = next(iter(done_by_tenth.values()), done)
-        if before < done < total:
-            per_job = (perf_counter() - start) / (done - before)
-            line += f", about {per_job * (total - done) / 60:.1f} min to go"
         if watched():
             jobs = [f"{job.data} {job.method} {seconds:.0f} s" for job, seconds in running]
             report_progress(f"Jobs ({printable('; '.join([line, *jobs]))})", done, total)
-        elif tenth not in done_by_tenth:
+        elif tenth not in tenths:
             print(line, file=sys.stderr, flush=True)
-        done_by_tenth.setdefault(tenth, done)
+        tenths.add(tenth)
 
     return report
 

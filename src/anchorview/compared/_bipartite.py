@@ -54,25 +54,16 @@ def project_groups_to_simplex(values: Array, groups: Array, n_groups: int) -> Ar
     """Project the values of each group to ``{z >= 0, sum z = 1}``; groups may be empty.
 
     It is :func:`project_rows_to_simplex` for rows of different lengths: `groups` has the row of
-    each value.
+    each value. Shorter rows are filled up with minus infinity, which becomes 0.
     """
-    order = np.lexsort((-values, groups))
-    owners = groups[order]
     sizes = np.bincount(groups, minlength=n_groups)
-    starts = np.cumsum(sizes) - sizes
-    filled = np.flatnonzero(sizes)
-    # A shift does not change the projection; beside large values, the 1 would lose its digits.
-    largest = np.zeros(n_groups)
-    largest[filled] = values[order[starts[filled]]]
-    points = values - largest[groups]
-    ranked = points[order]
-    sums = np.cumsum(ranked)
-    before = np.concatenate([[0.0], sums])[starts]
-    excess = (sums - before[owners] - 1) / (np.arange(len(ranked)) - starts[owners] + 1)
-    used = np.bincount(owners, weights=ranked > excess, minlength=n_groups).astype(int)
-    threshold = np.zeros(n_groups)
-    threshold[filled] = excess[(starts + np.maximum(used, 1) - 1)[filled]]
-    return np.maximum(points - threshold[groups], 0)
+    order = np.argsort(groups, kind="stable")
+    places = np.empty(len(groups), dtype=int)
+    places[order] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    padded = np.full((n_groups, sizes.max()), -np.inf)
+    padded[sizes == 0] = 0
+    padded[groups, places] = values
+    return project_rows_to_simplex(padded)[groups, places]
 
 
 def minimize_on_simplex(Q: Array, C: Array, *, max_iter: int, tol: float) -> Array:
