@@ -14,7 +14,6 @@ import pytest
 from anchorview._utils.errors import MissingPackageError
 from anchorview.plotting.axes import svg_of
 from anchorview.plotting.bar_displays import draw_bars
-from anchorview.plotting.heat_map_displays import draw_agreement
 from anchorview.report.page import Chart, Code, Facts, Section, Table, Text, write_page
 from helpers.pages import EVIL, ParsedPage
 
@@ -99,11 +98,3 @@ def test_charts_are_images_with_the_names_as_text(name):
     assert {"1.00", "unit"} <= set(texts) and "nan" not in texts
     printed = "".join(filter(str.isprintable, name))
     assert printed in texts or not printed
-
-
-def test_heat_maps_have_numbers_if_they_fit_and_stay_small():
-    table = pd.DataFrame([[1.0, np.nan], [0.25, 1.0]], [*"rs"], [*"cd"])
-    texts = texts_of(svg_of(partial(draw_agreement, table)))
-    assert texts.count("0.25") == 1 and "nan" not in texts
-    large = pd.DataFrame(np.random.RandomState(0).rand(300, 300))
-    assert len(svg_of(partial(draw_agreement, large))) < 1_000_000

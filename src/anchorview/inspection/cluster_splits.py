@@ -36,10 +36,6 @@ class LevelStep:
     """Numbers of clusters."""
     splits: Sequence[Split]
     """Those with the most support first."""
-    n_kept: int
-    """Number of clusters of the coarser level that correspond to one of the finer level."""
-    n_divided: int
-    """Number of those to which no cluster of the finer level belongs: others took their samples."""
 
 
 def level_steps(model: Any) -> list[LevelStep]:
@@ -52,7 +48,6 @@ def level_steps(model: Any) -> list[LevelStep]:
 
 def _step(model: Any, coarse: int, fine: int) -> LevelStep:
     branches = model.tree_[model.tree_["n_clusters"] == fine]
-    counts = branches["parent"].value_counts()
     splits = []
     for parent, siblings in branches.groupby("parent"):
         if len(siblings) > 1:
@@ -62,7 +57,7 @@ def _step(model: Any, coarse: int, fine: int) -> LevelStep:
             agreement, chance = rows[["split_agreement", "split_chance"]].iloc[0].tolist()
             splits.append(Split(_name(model, coarse, parent), children, agreement, chance))
     splits.sort(key=lambda split: -split.support)
-    return LevelStep(coarse, fine, splits, int((counts == 1).sum()), coarse - len(counts))
+    return LevelStep(coarse, fine, splits)
 
 
 def _name(model: Any, level: int, cluster: int) -> str:

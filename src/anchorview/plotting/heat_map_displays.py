@@ -171,13 +171,6 @@ def axes_of_cells(ax: Any, n_rows: int, n_columns: int) -> Any:
     return axes_or_new(ax, width + 1, height)
 
 
-def draw_agreement(table: pd.DataFrame, ax: Any) -> None:
-    """Draw agreement between partitions, at most 1, with numbers."""
-    texts = table.map(lambda value: "" if np.isnan(value) else f"{value:.2f}")
-    ax = axes_of_cells(ax, *table.shape)
-    draw_cells(ax, table, "Adjusted Rand index", texts, share_style())
-
-
 def _leading_effects(markers: pd.DataFrame, n_features: int) -> pd.DataFrame:
     """Effects of the features that lead in some cluster, in the order of rows and columns."""
     clusters = pd.unique(markers["cluster"])
