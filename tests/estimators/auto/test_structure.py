@@ -37,7 +37,7 @@ def test_noise_has_no_clear_structure(widths, n_clusters):
     assert "no evidence" in repr(model)
 
 
-@pytest.mark.parametrize("n_clusters", [3, 10])
+@pytest.mark.parametrize("n_clusters", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_few_samples_of_noise_have_no_structure(n_clusters):
     rng = np.random.default_rng(0)
     structures = []

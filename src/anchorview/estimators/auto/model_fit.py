@@ -267,6 +267,9 @@ def _evidence(
     if scan is None and separation.value < CLEAR_SEPARATION:
         scan = scan_levels(pool, [number])
     support = 0.0 if scan is None else float(scan.table["support"][number])
+    # What is supported may be another division.
+    alike = agreement_with(result.labels, partitions, number) @ result.weights
+    support = min(support, float(alike))
     n_samples = len(judged.rows) if scan is None else scan.n_samples
     agreeing = result.consensus.confidence(partitions, result.labels)
     sizes = np.bincount(result.labels, minlength=number)
