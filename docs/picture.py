@@ -19,12 +19,13 @@ SIZE = {"width": 1100, "height": 820}
 
 
 def main() -> None:
-    views, y = load_digits(return_X_y=True)
+    views = load_digits().views
     model = AutoDALMC(n_clusters=10, random_state=0).fit(views)
     doubtful = int(model.confidence_.argmin())
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file = Path(folder) / "report.html"
-        write_fit_report(page_file, model, views, target=y, name="Handwritten digits")
+        pixels = views["pixels"].reshape(-1, 16, 15)
+        write_fit_report(page_file, model, views, name="Handwritten digits", thumbnails=pixels)
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )

@@ -25,6 +25,7 @@ TASKS = {
     "Cluster samples that lack some of the views": (["Missing views"], "A row of NaN marks"),
     "Find out what the clusters are": (["Understanding clusters"], "cluster_markers(model, views"),
     "Write a report to share": (["Reports"], 'write_fit_report("report.html"'),
+    "Use the classes of a few samples": (["A few labels, and weights"], "three samples per class"),
     "Save a model and label new samples": (["New and growing data"], 'anchorview.load("model'),
     "Cluster data larger than memory": (["Scaling"], 'open_views("folder")'),
     "Cluster the cells of a MuData object": (["Omics data"], "av.tl.auto(mdata"),
