@@ -27,7 +27,6 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import CandidateError, CandidatePool
 from anchorview.estimators.auto.consensus import (
     Consensus,
-    FittedConsensus,
     agreement_with,
     consensus_of,
 )
@@ -162,23 +161,24 @@ def landmark_weights(landmarks: Landmarks, neighbors: Sequence[Neighbors]) -> sp
 def fit_class_model(
     samples: Samples,
     partitions: Array,
-    result: FittedConsensus,
+    unlabeled: Consensus,
     known: KnownClasses,
     landmark_scaling: str,
 ) -> ClassModel:
     """Model of the classes of known samples, among samples with these labels in the partitions.
 
-    Clusters of the consensus without labels, `result`, that have no class are further classes.
+    Clusters of the consensus without labels that have no class are further classes.
     """
-    k, n = len(result.consensus.offsets), partitions.shape[1]
-    of_known = result.consensus.labels(known.partitions)
-    seeds, seed_codes = _seeds(partitions, result, of_known, known)
+    k, n = len(unlabeled.offsets), partitions.shape[1]
+    of_known = unlabeled.labels(known.partitions)
+    labels, _, squares = unlabeled.nearest_two(partitions)
+    seeds, seed_codes = _seeds(labels, squares, of_known, known, k)
     codes = np.concatenate([known.codes, seed_codes])
     rows = np.concatenate([n + np.arange(len(known.codes)), seeds])
     all_labels = np.vstack(
-        [np.hstack([partitions, known.partitions]), np.concatenate([result.labels, of_known])]
+        [np.hstack([partitions, known.partitions]), np.concatenate([labels, of_known])]
     )
-    weights = np.append((1 - OF_CONSENSUS) * result.consensus.weights, OF_CONSENSUS)
+    weights = np.append((1 - OF_CONSENSUS) * unlabeled.weights, OF_CONSENSUS)
     if len(known.codes) >= MIN_PER_CLASS * known.n_classes > 0:
         agreeing = np.maximum(agreement_with(codes, all_labels[:, rows], k), 0) ** POWER
         weights = weights * agreeing if (weights * agreeing).any() else weights
@@ -191,7 +191,7 @@ def fit_class_model(
     of_clusters, of_landmarks = np.split(tables, [all_labels.shape[0] * k])
     per_class = len(known.codes) / max(known.n_classes, 1)
     return ClassModel(
-        result.consensus,
+        unlabeled,
         of_clusters.reshape(-1, k, k),
         landmark_scaling,
         of_landmarks,
@@ -201,15 +201,14 @@ def fit_class_model(
 
 
 def _seeds(
-    partitions: Array, result: FittedConsensus, of_known: Array, known: KnownClasses
+    labels: Array, squares: Array, of_known: Array, known: KnownClasses, k: int
 ) -> tuple[Array, Array]:
     """Typical samples of the clusters without a class, and the classes that these become.
 
     Each class has one cluster, so that it has most of its samples in all; clusters are numbered as
     classes from the largest on.
     """
-    k = len(result.consensus.offsets)
-    sizes = np.bincount(result.labels, minlength=k)
+    sizes = np.bincount(labels, minlength=k)
     table = np.zeros((k, k))
     np.add.at(table, (of_known, known.codes), 1.0)
     named = np.unique(known.codes)
@@ -218,11 +217,10 @@ def _seeds(
     free = np.setdiff1d(np.arange(k), matched)
     free = free[np.argsort(-sizes[free], kind="stable")]
     unnamed = np.setdiff1d(np.arange(k), named)
-    squares = result.consensus.nearest_two(partitions)[2]
     count = max(1, round(len(known.codes) / max(len(named), 1))) if len(named) else MIN_PER_CLASS
     seeds, codes = [], []
     for cluster, code in zip(free, unnamed, strict=True):
-        members = np.flatnonzero(result.labels == cluster)
+        members = np.flatnonzero(labels == cluster)
         best = members[np.argsort(squares[members], kind="stable")][: (len(members) + 1) // 2]
         some = best[np.linspace(0, len(best) - 1, min(count, len(best))).astype(int)]
         seeds.append(some)
@@ -260,21 +258,24 @@ def _fit_linear(
 ) -> LinearClasses:
     """Logistic regression on known samples and seeds; views have the same mean square."""
     blocks: dict[str, list[Array]] = {}
+    factors: dict[str, float] = {}
     for scaling in LINEAR_SCALINGS:
         try:
             views, of_known = (x.coordinates_in(scaling).views for x in (samples, known.samples))
         except CandidateError:
             continue
-        factor = np.sqrt(len(views[0]) / len(LINEAR_SCALINGS))
+        # Rows of all views have length 1 in the mean.
+        squares = sum(float(np.einsum("ij,ij->", view, view)) for view in views) / len(views[0])
+        factors[scaling] = np.sqrt(len(views) / (len(LINEAR_SCALINGS) * squares))
         pairs = zip(of_known, views, strict=True)
-        blocks[scaling] = [factor * np.vstack([a, b[seeds]]) for a, b in pairs]
+        blocks[scaling] = [factors[scaling] * np.vstack([a, b[seeds]]) for a, b in pairs]
     coefficients, intercept = _regression(
         np.hstack(list(chain(*blocks.values()))), codes, n_classes
     )
     widths = [block.shape[1] for own in blocks.values() for block in own]
-    parts = iter(np.split(factor * coefficients, np.cumsum(widths)[:-1]))
+    parts = iter(np.split(coefficients, np.cumsum(widths)[:-1]))
     maps = {
-        scaling: tuple(next(parts).astype(np.float32) for _ in own)
+        scaling: tuple((factors[scaling] * next(parts)).astype(np.float32) for _ in own)
         for scaling, own in blocks.items()
     }
     return LinearClasses(maps, intercept)

@@ -241,9 +241,8 @@ def _with_classes(
     samples, partitions = LocatedSamples(families, data), fitted.partitions
     labels = Clustering(fitted.candidates, result.consensus).partitions(samples)
     scaling = next(iter(families.landmarks))
-    classes = fit_class_model(
-        pool, partitions, result, KnownClasses(samples, labels, codes), scaling
-    )
+    known_classes = KnownClasses(samples, labels, codes)
+    classes = fit_class_model(pool, partitions, result.consensus, known_classes, scaling)
     drawn = classes.draws(pool, partitions)
     weights, k = result.consensus.weights, len(result.consensus.offsets)
     both = np.vstack([partitions, drawn])
