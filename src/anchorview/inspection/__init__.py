@@ -5,6 +5,7 @@ Every function takes views in any form that estimators take and passes once over
 metrics; imports no plotting.
 """
 
+from anchorview.inspection.asking import ask, suspicious_labels
 from anchorview.inspection.association import associate
 from anchorview.inspection.markers import cluster_markers
 from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
@@ -19,6 +20,7 @@ from anchorview.inspection.view_contributions import leave_one_view_out, view_co
 
 __all__ = [
     "PartitionComparison",
+    "ask",
     "associate",
     "cluster_markers",
     "cluster_summary",
@@ -28,5 +30,6 @@ __all__ = [
     "memberships",
     "outlier_scores",
     "representatives",
+    "suspicious_labels",
     "view_contributions",
 ]

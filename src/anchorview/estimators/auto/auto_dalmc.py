@@ -223,14 +223,14 @@ class AutoDALMC(EmbeddingClusterer):
     **Known classes.** Samples with a class in `y` keep it, and others get the most likely class.
     Candidates and landmarks pass classes on from sample to sample; candidates count more if they
     explain the known classes, from three samples per class on. The probabilities are multiplied
-    with those of logistic regression on the standardized views, which have as much weight with six
-    samples per class, and more with more. `confidence_` is the probability of the class, 1 where it
-    is known; `second_labels_` of such samples is the class that the model would give them, if it is
-    another one. Without `n_clusters` there are as many clusters as classes, and a larger number
-    adds clusters without a class. Integers below the number of clusters are numbers of clusters;
-    other classes are names, which `predict` and tables return, as after
-    ``relabel(..., output="names")``. `predict` gives what the model says, also of samples of `fit`
-    with another known class.
+    with those of logistic regression on the standardized views, which have as much weight with
+    eight samples per class, and more with more. `confidence_` is the probability of the class, 1
+    where it is known; `second_labels_` of such samples is the class that the model would give them,
+    if it is another one. Without `n_clusters` there are as many clusters as classes, and a larger
+    number adds clusters without a class. Integers below the number of clusters are numbers of
+    clusters; other classes are names, which `predict` and tables return, as after ``relabel(...,
+    output="names")``. `predict` gives what the model says, also of samples of `fit` with another
+    known class.
 
     **Views that hurt.** Each view alone is divided into communities. Two views are related if
     these agree (by more than 0.05), or if features are correlated more than with rows in random
@@ -552,6 +552,7 @@ class AutoDALMC(EmbeddingClusterer):
     def _set_fitted(self, fitted: FittedModel) -> None:
         """Set the attributes that describe the model."""
         self._relabeling = self._fit_labels = None
+        self._labeled_rows: Array | None = None
         self._families, self._clustering = fitted.families, fitted.clustering
         self._others, self._consistency = fitted.others, fitted.views.table
         self._apart = fitted.views.apart
@@ -685,7 +686,7 @@ class AutoDALMC(EmbeddingClusterer):
         self.labels_, self.second_labels_, self.confidence_ = known.kept(
             self.labels_, self.second_labels_, self.confidence_
         )
-        self._relabeling = known.relabeling(self.n_clusters_)
+        self._relabeling, self._labeled_rows = known.relabeling(self.n_clusters_), known.rows
 
     def _relabel_samples(self, new: Relabeling) -> None:
         if self._fit_labels is None:

@@ -5,13 +5,14 @@ Known classes spread from samples to the clusters of all partitions and to the l
     F <- .95 B W B' F + .05 Y,
 
 where ``B`` has the clusters of each sample and its weights on landmarks, and ``W`` divides by their
-sizes and weighs the partitions: half of it is the consensus without labels, and partitions count by
+sizes and weighs the partitions: 0.4 of it is the consensus without labels, and partitions count by
 the fourth power of their adjusted Rand index with the known classes, if these have three samples
 each. Columns of F are divided by their sums. Logistic regression on the coordinates of the views
-has the share ``m / (m + 6)`` in the logarithm of the probabilities, for m labels per class. These
-numbers were chosen on data sets other than those that are scored (benchmarks/labels_few.md).
+has the share ``m / (m + 8)`` in the logarithm of the probabilities, for m labels per class. These
+numbers were chosen on nine data sets; benchmarks/labels_few.md chooses with each left out.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -39,13 +40,13 @@ Samples = LocatedSamples | CandidatePool
 N_STEPS, KEPT = 20, 0.95
 """Number of steps in which classes spread, and the share that comes from other samples."""
 
-OF_LANDMARKS, OF_CONSENSUS = 0.25, 0.5
+OF_LANDMARKS, OF_CONSENSUS = 0.25, 0.4
 """Share of landmarks beside clusters, and of the consensus among partitions."""
 
 POWER, MIN_PER_CLASS = 4, 3
 """Power of the agreement with known classes, and the number of samples per class it needs."""
 
-HALF_SUPERVISED = 6
+HALF_SUPERVISED = 8
 """Known samples per class at which logistic regression has half of the weight."""
 
 INVERSE_PENALTY, N_ITERATIONS = 10.0, 200
@@ -86,6 +87,8 @@ class LinearClasses:
 class ClassModel:
     """Probabilities of classes, by the partitions, the landmarks and the coordinates of samples."""
 
+    named: npt.NDArray[np.int32]
+    """Classes with a known sample; the others are clusters."""
     unlabeled: Consensus
     """The consensus without labels, whose clusters are the last partition."""
     of_clusters: Array
@@ -109,6 +112,17 @@ class ClassModel:
         linear = self.linear.log_probabilities(samples)
         both = (1 - self.share) * spread + self.share * linear
         return np.asarray(softmax(SHARPNESS * both, axis=1))
+
+    def doubt(self, samples: Samples, partitions: Array) -> Array:
+        """How doubtful the classes of samples are, from 0 to 1.
+
+        It is 1 minus the difference between the two largest probabilities or, if it is larger, the
+        probability of clusters without a class.
+        """
+        probabilities = self.probabilities(samples, partitions)
+        two = np.sort(probabilities, axis=1)[:, -2:]
+        doubt = 1 - (two[:, 1] - two[:, 0])
+        return np.asarray(np.maximum(doubt, 1 - probabilities[:, self.named].sum(axis=1)))
 
     def draws(self, samples: Samples, partitions: Array) -> Array:
         """Partitions whose shares are the probabilities, the most likely class first, (20, n)."""
@@ -184,13 +198,14 @@ def fit_class_model(
         weights = weights * agreeing if (weights * agreeing).any() else weights
     both = (samples, known.samples)
     near = [landmark_weights(*own.landmarks_in(landmark_scaling)) for own in both]
-    members = sparse.csr_array(sparse.hstack([_members(all_labels, k), sparse.vstack(near)]))
+    members = sparse.csr_array(sparse.hstack([cluster_members(all_labels, k), sparse.vstack(near)]))
     shares = np.full(members.shape[1], OF_LANDMARKS)
     shares[: all_labels.shape[0] * k] = (1 - OF_LANDMARKS) * np.repeat(weights / weights.sum(), k)
     tables = _spread_classes(members, shares, rows, codes, k)
     of_clusters, of_landmarks = np.split(tables, [all_labels.shape[0] * k])
     per_class = len(known.codes) / max(known.n_classes, 1)
     return ClassModel(
+        np.unique(known.codes).astype(np.int32),
         unlabeled,
         of_clusters.reshape(-1, k, k),
         landmark_scaling,
@@ -228,7 +243,7 @@ def _seeds(
     return np.concatenate([[], *seeds]).astype(int), np.concatenate([[], *codes]).astype(int)
 
 
-def _members(partitions: Array, n_clusters: int) -> sparse.csr_array:
+def cluster_members(partitions: Array, n_clusters: int) -> sparse.csr_array:
     """Clusters of samples in all partitions, (n, n_partitions * n_clusters)."""
     count, n = partitions.shape
     columns = partitions.T + n_clusters * np.arange(count)
@@ -288,7 +303,13 @@ def _regression(rows: Array, codes: Array, n_classes: int) -> tuple[Array, Array
     intercept = np.full(n_classes, IMPOSSIBLE)
     intercept[present] = 0.0
     if len(present) > 1:
-        model = LogisticRegression(C=INVERSE_PENALTY, max_iter=N_ITERATIONS).fit(rows, codes)
+        model = LogisticRegression(
+            C=INVERSE_PENALTY, max_iter=N_ITERATIONS, class_weight="balanced"
+        )
+        with warnings.catch_warnings():
+            # Nearly as many classes as samples are expected, and rough coefficients are enough.
+            warnings.simplefilter("ignore")
+            model.fit(rows, codes)
         # Of two classes, there is one row.
         signs = np.eye(len(present)) if len(present) > 2 else np.array([[-0.5], [0.5]])
         coefficients[:, present] = (signs @ model.coef_).T

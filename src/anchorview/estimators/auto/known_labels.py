@@ -157,7 +157,7 @@ def known_labels(
     aligned = values.to_numpy()[rows]
     aligned[rows < 0] = None
     aligned = aligned if kept is None else aligned[kept]
-    known = np.flatnonzero(pd.notna(aligned))
+    known = np.flatnonzero(pd.notna(aligned)).astype(np.int32)
     if not len(known):
         return None
     names, codes = _codes(aligned[known], fewest)

@@ -71,6 +71,13 @@ class Clustering:
         """Number of clusters."""
         return len(self.consensus.offsets)
 
+    @property
+    def without_classes(self) -> "Clustering":
+        """What was found before known classes were used."""
+        if self.classes is None:
+            return self
+        return Clustering(self.candidates, self.classes.unlabeled)
+
     def partitions(self, samples: LocatedSamples) -> Array:
         """Labels of samples in all partitions of the candidates, (n_partitions, n)."""
         labels = [candidate.labels(samples) for candidate in self.candidates]
@@ -156,6 +163,13 @@ class Labeler:
     def partitions(self, part: MultiViewData) -> Array:
         """Labels in all partitions, (n_partitions, n); those of a candidate follow each other."""
         return self._of_blocks(lambda samples: self.clustering.partitions(samples).T, part).T
+
+    def doubt(self, part: MultiViewData) -> Array:
+        """How doubtful the classes of the samples of a part are; 1 if no class is known."""
+        plain, classes = self.clustering.without_classes, self.clustering.classes
+        if classes is None:
+            return np.ones(len(part))
+        return self._of_blocks(lambda own: classes.doubt(own, plain.partitions(own)), part)
 
     def candidate_labels(self, part: MultiViewData) -> Array:
         """Labels in the first partition of each candidate, (n, n_candidates)."""

@@ -189,6 +189,8 @@ class AutoDALMCState(FittedState):
             require_labels("_level_labels", labels, number)
 
     _apart: tuple[str, ...] = ()
+    _labeled_rows: npt.NDArray[np.int32] | None = None
+    """Positions of the samples with a known class."""
 
     @classmethod
     def of(cls, model: Any) -> Self:

@@ -1,0 +1,60 @@
+"""Samples to label next, and known classes that look wrong."""
+
+import pandas as pd
+import pytest
+
+import anchorview
+from anchorview import DALMC, AutoDALMC, make_multiview
+from anchorview.inspection import ask, suspicious_labels
+
+
+@pytest.fixture(scope="module")
+def planted():
+    views, y = make_multiview(240, n_clusters=4, separation=6, random_state=2)
+    ids = [f"s{i}" for i in range(len(y))]
+    return [pd.DataFrame(view, index=ids) for view in views.values()], pd.Series(y, index=ids)
+
+
+@pytest.fixture(scope="module")
+def unlabeled(planted):
+    return AutoDALMC(4, budget="fast", random_state=0).fit(planted[0])
+
+
+def test_first_question_has_all_classes(planted, unlabeled):
+    views, y = planted
+    asked = ask(unlabeled, views, n=4)
+    assert set(y[asked["sample"]]) == set(y)
+    assert asked["stands_for"].between(20, 120).all()
+    predicted = unlabeled.labels_series[asked["sample"]].to_numpy()
+    assert (asked["cluster"].to_numpy() == predicted).all()
+
+
+def test_next_question(planted, tmp_path):
+    views, y = planted
+    known = y[y < 2].groupby(y).head(3)
+    model = AutoDALMC(4, budget="fast", random_state=0).fit(views, known)
+    asked = ask(model, views, n=6)["sample"]
+    assert not set(asked) & set(known.index)
+    # Clusters without a class come first.
+    assert set(y[asked.iloc[:2]]) == {2, 3}
+    model.save(tmp_path / "model.anchorview")
+    again = ask(anchorview.load(tmp_path / "model.anchorview"), views, n=6)["sample"]
+    assert again.equals(asked)
+
+
+def test_wrong_classes_are_listed(planted, unlabeled):
+    views, y = planted
+    known = y.groupby(y).head(10).copy()
+    wrong = known.index[[3, 17, 30]]
+    known[wrong] = (known[wrong] + 1) % 4
+    listed = suspicious_labels(unlabeled, views, known)
+    assert set(listed["sample"]) == set(wrong)
+    listed = listed.set_index("sample")
+    assert listed["suggested"][wrong].equals(y[wrong].rename("suggested").rename_axis("sample"))
+    assert (listed["probability"] < 0.5).all()
+
+
+def test_other_models(planted):
+    views, _ = planted
+    with pytest.raises(TypeError, match="fit AutoDALMC"):
+        ask(DALMC(4, random_state=0).fit(views), views)
