@@ -124,15 +124,9 @@ def outcome_record(
 
 def model_lines(model: Any, record: Record) -> Iterator[str]:
     """Yield the lines on a model, after the fit or from a file."""
-    from anchorview.estimators.representation import (
-        apart_sentences,
-        batch_sentences,
-        change_sentences,
-        structure_sentences,
-        view_sentences,
-    )
+    from anchorview.estimators.representation import sentences, structure_sentences
 
-    yield from map(printable, apart_sentences(model))
+    yield from map(printable, sentences(model))
     views, is_auto = record["views"], hasattr(model, "candidates_")
     columns = {"Features": "{n_features}", "Weight": "{weight:.3f}"}
     if is_auto:
@@ -156,9 +150,6 @@ def model_lines(model: Any, record: Record) -> Iterator[str]:
             yield from doubtful_lines(model, record)
         names = model.cluster_names_ or range(model.n_clusters_)
         yield from map(printable, structure_sentences(model, names))
-        yield from map(printable, view_sentences(model))
-    yield from batch_sentences(model)
-    yield from map(printable, change_sentences(model))
     if record["cluster_sizes"] is not None:
         yield f"sizes of the clusters: {record['cluster_sizes']}"
     lacking = [view for view in views if view.get("n_samples_missing")]

@@ -23,14 +23,15 @@ WORDS = {"strong": 0.5, "moderate": 0.25, "weak": 1e-9, "none": 0.0}
 def result_lines(model: Any) -> list[str]:
     """Lines on the clusters and on the views of a fitted estimator."""
     views = (_view_line(str(name), **row) for name, row in _views(model).iterrows())
-    return [_clusters_line(model), *views, *_sentences(model)]
+    return [_clusters_line(model), *views, *map(capitalized, sentences(model))]
 
 
 def result_html(model: Any) -> str:
     """HTML of the same."""
     line = f"<p>{escape(_clusters_line(model))}</p>"
     table = _views(model).reset_index(names="view").to_html(index=False, border=0, na_rep="")
-    return line + table + "".join(f"<p>{escape(text)}</p>" for text in _sentences(model))
+    about = (f"<p>{escape(capitalized(text))}</p>" for text in sentences(model))
+    return line + table + "".join(about)
 
 
 def _clusters_line(model: Any) -> str:
@@ -142,9 +143,10 @@ def change_sentences(model: Any) -> list[str]:
     return ["; ".join([text, *parts[:LISTED_SIZES]]) + "; ..." * (len(parts) > LISTED_SIZES)]
 
 
-def _sentences(model: Any) -> list[str]:
+def sentences(model: Any) -> list[str]:
+    """Sentences on views, batches and changes of a fitted estimator; often none."""
     about = apart_sentences, view_sentences, batch_sentences, change_sentences
-    return [capitalized(text) for sentences in about for text in sentences(model)]
+    return [text for each in about for text in each(model)]
 
 
 def table_descriptions(model: Any) -> dict[str, str]:
