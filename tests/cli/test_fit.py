@@ -5,6 +5,7 @@ import inspect
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load_digits
@@ -171,3 +172,18 @@ def test_the_demo_needs_no_optional_package(tmp_path, monkeypatch):
     assert "anchorview[report]" in output_of("demo", "--out", labels, "--report", report)
     assert labels.exists()
     assert not report.exists()
+
+
+def test_known_classes_of_some_samples(data, out, tmp_path, views_and_y):
+    _, y = views_and_y
+    known = tmp_path / "known.csv"
+    names = ("oak", "elm", "ash")
+    rows = [int(np.flatnonzero(y == code)[place]) for place in (0, 1) for code in range(3)]
+    lines = ["sample,class", *(f"{row},{names[y[row]]}" for row in rows), "7,"]
+    known.write_text("\n".join(lines) + "\n")
+    output_of("fit", data, *FEW, "--labels-known", known, "--out", out)
+    table = pd.read_csv(out)
+    assert (table["name"][rows] == [names[y[row]] for row in rows]).all()
+    assert np.mean(table["name"] == np.array(names)[y]) > 0.9
+    error = error_of("fit", data, *DALMC_3, "--labels-known", known)
+    assert "leave out --method dalmc" in error

@@ -5,6 +5,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -22,6 +23,7 @@ from anchorview.cli.loading import (
     ReadingOptions,
     TableOptions,
     load_model,
+    read_known,
 )
 from anchorview.cli.options import command
 from anchorview.cli.output_files import (
@@ -72,6 +74,7 @@ def fit(
     about: MetadataOptions,
     printing: Printing,
     batch: Path | None = options.BATCH,
+    labels_known: Path | None = options.LABELS_KNOWN,
 ) -> None:
     """Cluster multi-view data; samples may lack views.
 
@@ -82,11 +85,14 @@ def fit(
     def load() -> LoadedData:
         opened = chosen.scheduler is not None
         loaded = reading.load(data, batch, chosen.memory_limit, on_disk=opened)
+        if labels_known is not None:
+            loaded = replace(loaded, known=read_known(labels_known, loaded))
         return about.added_to(loaded)
 
     about.require_report(paths.report_file)
     old = {} if chosen.reference is None else {"--reference": chosen.reference}
-    _cluster(load, paths, chosen, printing, {"DATA": data, **old, **about.inputs})
+    known = {} if labels_known is None else {"--labels-known": labels_known}
+    _cluster(load, paths, chosen, printing, {"DATA": data, **old, **known, **about.inputs})
 
 
 @command(app)
@@ -131,10 +137,15 @@ def _cluster(
     with quiet, printing.progress("reading", shown=not chosen.verbose), _connection(scheduler):
         import numpy as np
 
+        from anchorview import AutoDALMC
         from anchorview.estimators.base import save_results_of
 
         estimator, data = chosen.estimator(), load()
         given: dict[str, Any] = {"batch": data.batch}
+        if data.known is not None:
+            if not isinstance(estimator, AutoDALMC):
+                raise ValueError("--labels-known is for auto: leave out --method dalmc.")
+            given["y"] = data.known
         if chosen.reference is not None:
             given["reference"] = load_model(chosen.reference).relabel({}, output="numbers")
         views: Any = data.file

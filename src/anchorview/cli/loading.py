@@ -25,6 +25,8 @@ class LoadedData:
 
     file: "ViewFile"
     batch: Any = None
+    known: Any = None
+    """Classes of some samples that a fit may know."""
     shown: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the report with what is known about the samples."""
 
@@ -282,6 +284,27 @@ def _rows_by_sample(
             f"{table.index[0]!r}, for example; the data have {ids[0]!r}."
         )
     return table
+
+
+def read_known(path: Path, data: LoadedData) -> Any:
+    """Classes in a file, by the sample ids or positions in its first column."""
+    import pandas as pd
+
+    from anchorview._utils.errors import DataFileError
+    from anchorview.datasets.file_contents import ReadOptions
+    from anchorview.datasets.formats.table_files import read_table
+
+    table = read_table(path, ReadOptions(id_column=True), None)
+    if table.shape[1] != 1:
+        raise DataFileError(
+            f"{path} has {table.shape[1]} columns of classes. Give a header and two columns: "
+            "sample ids, or positions from 0, and classes."
+        )
+    known, ids = table.iloc[:, 0], data.ids
+    if ids is None or pd.api.types.is_integer_dtype(ids.dtype):
+        known.index = pd.to_numeric(pd.Series(known.index)).to_numpy()
+    numbers = pd.to_numeric(known, errors="coerce")
+    return numbers if numbers.notna().equals(known.notna()) else known
 
 
 def _read_batch(path: Path, data: LoadedData) -> Any:

@@ -176,6 +176,11 @@ MARKERS = option("CSV file for the features that set clusters apart.")
 SUMMARY = option("CSV file with one row per cluster.")
 LEVEL = option("Number of clusters of a level that info lists; for models of auto.", metavar="K")
 DTYPE = option("Type of the stored numbers, by default as in the data.", "--dtype")
+LABELS_KNOWN = option(
+    "CSV file with the known classes of some samples, which clusters become: sample ids, or "
+    "positions from 0, and classes.",
+    "--labels-known",
+)
 BATCH = option(
     "CSV file of batches to take out: one column in the order of the samples, or sample ids and "
     "batches."

@@ -142,8 +142,8 @@ def known_labels(
     given = given.squeeze(axis=1) if isinstance(given, pd.DataFrame) else given
     index = getattr(given, "index", None) if isinstance(given, pd.Series) else None
     values: Any = pd.Series(np.asarray(given, dtype=object).ravel(), index, dtype=object)
-    values = values.where(values.notna() & ~values.isin([UNKNOWN]), None)
-    if index is not None and ids is None and len(values) < n_samples:
+    values = values.where(values.notna() & ~values.isin([UNKNOWN, str(UNKNOWN)]), None)
+    if index is not None and ids is None and pd.api.types.is_integer_dtype(index.dtype):
         # Positions in place of ids.
         ids = pd.RangeIndex(n_samples)
     if index is not None and ids is not None and not isinstance(index, pd.RangeIndex):
