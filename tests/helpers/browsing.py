@@ -21,6 +21,19 @@ FLAGS = [
 
 CHECKS = Path(__file__).with_name("report_checks.js").read_text(encoding="utf-8")
 
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+"""Of the npm package axe-core."""
+
+
+def barriers_of(page: Any) -> list[tuple[str, str]]:
+    """Rules of WCAG, levels A and AA, that a page violates by axe-core, each with an element."""
+    if not AXE.exists():
+        pytest.skip("npm install axe-core")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    levels = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+    found = page.evaluate("levels => axe.run(document, levels)", levels)["violations"]
+    return [(rule["id"], rule["nodes"][0]["html"]) for rule in found]
+
 
 @dataclass
 class OpenPage:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.browsing import unfold, wait_for_frames
+from helpers.browsing import barriers_of, unfold, wait_for_frames
 from helpers.pages import EVIL
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
@@ -55,6 +55,15 @@ def test_narrow_screens_need_no_horizontal_scrolling(open_page, report_path, wid
     unfold(page)
     assert page.js("document.documentElement.scrollWidth") <= width
     assert page.ask("tooWide") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_no_violation(open_page, report_path, width, scheme):
+    page = open_page(report_path, width=width, scheme=scheme)
+    assert barriers_of(page.page) == []
+    unfold(page)
+    assert barriers_of(page.page) == []
 
 
 def test_tables_say_that_they_scroll(open_page, report_path):

@@ -106,7 +106,8 @@ def demo(
         from anchorview.views.stored_view import ViewFile
 
         views, y = load_digits(return_X_y=True)
-        return LoadedData(ViewFile({**views}, y, Path("Handwritten digits")))
+        shown = {"thumbnails": views["pixels"].reshape(-1, 16, 15)}
+        return LoadedData(ViewFile({**views}, y, Path("Handwritten digits")), shown=shown)
 
     can_report = find_spec("matplotlib") is not None and find_spec("jinja2") is not None
     paths = OutputPaths(labels_file, report_file=report_file if can_report else None)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any, Literal
@@ -242,7 +243,8 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
             f"Give a fitted estimator that can be refitted, not {type(model).__name__}."
         )
     require_labels(model)
-    labeled = labeled_source(model, X)
+    # Texts as they are: the model makes words of them.
+    labeled = replace(labeled_source(model, X), words=None)
     step = -(-len(labeled.source) // MAX_REFIT_SAMPLES)
     data, labels = labeled.reduce(partial(_part_samples, step), _merge, "reading")
     fitted, explanation = fitted_views(model), labeled.explanation
