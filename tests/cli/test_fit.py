@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load_digits
-from anchorview.cli import commands, options
+from anchorview.cli import options
 from anchorview.estimators.auto.candidates import BUDGETS
 from anchorview.metrics import clustering_scores
 from helpers.command_line import (
@@ -163,15 +163,6 @@ def test_demo_clusters_the_digits(tmp_path, monkeypatch):
     assert accuracy > 0.95
     assert f"ACC {accuracy:.4f}" in result.stdout
     assert "<html" in (tmp_path / "digits_report.html").read_text()
-
-
-@pytest.mark.usefixtures("fewer_digits")
-def test_the_demo_needs_no_optional_package(tmp_path, monkeypatch):
-    monkeypatch.setattr(commands, "find_spec", lambda name: None)
-    labels, report = tmp_path / "labels.csv", tmp_path / "report.html"
-    assert "anchorview[report]" in output_of("demo", "--out", labels, "--report", report)
-    assert labels.exists()
-    assert not report.exists()
 
 
 def test_known_classes_of_some_samples(data, out, tmp_path, views_and_y):

@@ -9,12 +9,10 @@ from distributed.client import FutureCancelledError
 from distributed.comm.core import CommClosedError
 
 from anchorview import DALMC, load, make_multiview, open_views
-from anchorview._utils import memory
 from anchorview.cli import loading
 from anchorview.estimators.auto import model_fit
 from anchorview.sources import disk_source
 from anchorview.sources.dask import connection
-from anchorview.views.stored_view import StoredView
 from helpers.command_line import error_of, output_of, read_confident_labels, read_labels, run
 
 N = 2000
@@ -126,16 +124,6 @@ class StubClient:
         raise TimeoutError
 
 
-@pytest.mark.filterwarnings("default::UserWarning")
-def test_a_scheduler_without_workers_is_given_up(folder, set_constants):
-    set_constants(connection, Client=StubClient)
-    done = run("fit", folder, "-k", 4, "--scheduler", "empty")
-    assert (done.exit_code, done.stdout) == (3, "")
-    waiting, given_up = done.stderr.splitlines()
-    assert waiting.startswith("anchorview: warning: ") and "60 s" in waiting
-    assert given_up.startswith("anchorview: error: empty: ")
-
-
 @pytest.mark.parametrize(
     "error",
     [FutureCancelledError("key", "lost"), CommClosedError("closed"), KilledWorker("a", "b", 3)],
@@ -147,13 +135,3 @@ def test_a_lost_cluster_has_an_exit_code(folder, set_constants, monkeypatch, err
     done = run("fit", folder, "-k", 4, "--method", "dalmc", "--scheduler", "lost")
     assert (done.exit_code, done.stdout) == (3, "")
     assert done.stderr.startswith("anchorview: error: lost: ")
-
-
-def test_large_data_are_described_without_reading_them(folder, monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
-    monkeypatch.setattr(StoredView, "__getitem__", None)
-    shown = output_of("info", folder)
-    assert [line.split() for line in shown.splitlines() if "view_" in line] == [
-        ["view_0", "12", "float32", str(2 * N)],
-        ["view_1", "20", "float32", str(2 * N)],
-    ]

@@ -138,14 +138,6 @@ def test_zero_rows_are_missing_only_if_asked_for(tmp_path, block_bytes, name, si
 # Names.
 
 
-def test_names_that_are_not_valid_file_names(tmp_path):
-    path = write_hdf5(tmp_path / "data.h5", **{"rna/x": TALL, ".hidden": WIDE, "é *?.1": WIDE})
-    folder = convert(path, tmp_path / "new")
-    names = {path.name for path in folder.iterdir()}
-    assert names == {"rna_x.npy", "_hidden.npy", "é __.1.npy"}
-    np.testing.assert_array_equal(open_views(folder).views["rna_x"][:], TALL)
-
-
 # Tables.
 
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,25 +90,6 @@ def test_reading_into_memory(write):
     np.testing.assert_array_equal(read_views(path, zero_rows_missing=True).available, expected)
 
 
-def test_labels_may_be_strings(tmp_path):
-    names = np.array(["cat", "dog", "kéa"])[LABELS - 1]
-    # Strings of any length are new in NumPy 2.
-    any_length = (
-        names.astype(np.dtypes.StringDType()) if hasattr(np.dtypes, "StringDType") else names
-    )
-    hdf5 = write_hdf5(tmp_path / "c.h5", v=TALL)
-    with h5py.File(hdf5, "a") as file:
-        file.create_dataset("y", data=names.astype(object), dtype=h5py.string_dtype())
-    for path in (
-        write_npy_folder(tmp_path / "a", v=TALL, y=names),
-        write_zarr(tmp_path / "b", v=TALL, y=any_length),
-        hdf5,
-    ):
-        target = open_views(path).target
-        assert target.dtype.kind == "U"
-        np.testing.assert_array_equal(target, names)
-
-
 @pytest.mark.parametrize("ids", [np.arange(12)[::-1], np.array(IDS)], ids=["integers", "strings"])
 def test_sample_ids(tmp_path, ids):
     path = write_npy_folder(tmp_path, a=TALL, b=WIDE, y=LABELS, sample_ids=ids)
@@ -167,15 +147,6 @@ def test_parquet_folder(tmp_path):
     np.testing.assert_array_equal(data.target, LABELS)
     assert data.sample_ids is None
     assert data.views["b"].ids(slice(3, 5)).tolist() == IDS[3:5]
-
-
-def test_parquet_with_different_samples(tmp_path):
-    labels = pd.DataFrame({"class": LABELS}, index=["other", *IDS[1:]])
-    write_tables(tmp_path, a_parquet=frame(TALL, IDS), labels_parquet=labels)
-    assert "'s0'" in error_of(tmp_path)
-    write_tables(tmp_path, b_parquet=frame(WIDE[:11], IDS[:11]))
-    message = error_of(tmp_path)
-    assert "b.parquet has 11" in message
 
 
 # Opening reads what describes the views, not the views.

@@ -1,7 +1,6 @@
 """Reading of .npz and .mat files: every content, transposed, damaged and hostile."""
 
 import re
-import struct
 
 import numpy as np
 import pytest
@@ -150,38 +149,6 @@ def test_other_arrays_in_archives_are_refused(npz, other):
     assert "'other' holds" in error_of(npz(a=TALL, other=other))
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i8", "f4"])
-def test_matlab_number_types(mat5, dtype):
-    matrix = (WIDE > 0).astype(dtype)
-    found = read_views(mat5({"X1": matrix})).views["X1"]
-    assert found.dtype == matrix.dtype
-    np.testing.assert_array_equal(found, matrix)
-    assert found.flags.writeable
-
-
-def save_elements(path, order, flags, *elements):
-    """Write one 2 x 3 variable X1 element by element, as MATLAB does and SciPy does not."""
-
-    def element(kind, content):
-        tag = struct.pack(f"{order}II", kind, len(content))
-        return tag + content + bytes(-len(content) % 8)
-
-    array = element(6, struct.pack(f"{order}II", flags, 0))
-    array += element(5, struct.pack(f"{order}ii", 2, 3))
-    array += struct.pack(f"{order}I", 2 << 16 | 1) + b"X1\0\0"
-    array += b"".join(element(kind, numbers.tobytes()) for kind, numbers in elements)
-    version = {"<": b"\x00\x01IM", ">": b"\x01\x00MI"}[order]
-    path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + version + element(14, array))
-
-
-# MATLAB stores integer-valued doubles in the smallest integer type (2: uint8) that holds them.
-@pytest.mark.parametrize(("order", "kind", "stored"), [(">", 9, ">f8"), ("<", 2, "u1")])
-def test_matlab_doubles_of_any_storage(tmp_path, order, kind, stored):
-    save_elements(tmp_path / "data.mat", order, 6, (kind, np.arange(6, dtype=stored)))
-    found = read_views(tmp_path / "data.mat").views["X1"]
-    assert_same(found, np.arange(6.0).reshape(3, 2).T)
-
-
 # Class labels.
 
 
@@ -273,13 +240,6 @@ def test_availability(npz, name, mask):
     assert list(data.views) == ["a", "b"]
     np.testing.assert_array_equal(data.available, AVAILABLE)
     assert_same(data.views["b"], WIDE)
-
-
-@pytest.mark.parametrize("form", [np.transpose, sparse.csc_array])
-def test_availability_in_matlab(mat, form):
-    mask = form(AVAILABLE.astype(float))
-    found = read_views(mat({"X": [TALL, WIDE], "Y": LABELS[:, None], "index": mask})).available
-    np.testing.assert_array_equal(found, AVAILABLE)
 
 
 @pytest.mark.parametrize("mask", [AVAILABLE[:11], WIDE > 0])

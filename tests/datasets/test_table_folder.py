@@ -1,7 +1,5 @@
 """Folders of tables: sample ids, unions of samples, class labels, and every refusal."""
 
-import gzip
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,26 +47,6 @@ def test_views_are_in_natural_order_and_other_files_named(tmp_path):
     with pytest.warns(UserWarning, match=r"'b\.txt', 'nested'"):
         data = read_views(tmp_path)
     assert list(data.views) == ["RNA_1", "RNA_2", "RNA_10"]
-
-
-@pytest.mark.parametrize("suffix", ["csv.gz", "tsv", "tsv.gz", "TSV.GZ"])
-def test_compressed_tables_and_tabs_as_separators(tmp_path, suffix):
-    text = PROTEIN.replace(",", "\t") if "tsv" in suffix.lower() else PROTEIN
-    compressed = suffix.lower().endswith("gz")
-    expected = read_views(write(tmp_path / "csv", rna_csv=RNA, protein_csv=PROTEIN))
-    folder = write(tmp_path / "mixed", rna_csv=RNA)
-    file = folder / f"protein.{suffix}"
-    file.write_bytes(gzip.compress(text.encode()) if compressed else text.encode())
-    data = read_views(folder)
-    assert list(data.views) == ["protein", "rna"]
-    for name, view in data.views.items():
-        pd.testing.assert_frame_equal(view, expected.views[name])
-    converted = open_views(convert(folder, tmp_path / "converted"))
-    assert list(converted.sample_ids) == UNION
-    np.testing.assert_array_equal(converted.views["protein"][:], expected.views["protein"])
-    if compressed:
-        file.write_bytes(file.read_bytes()[:-5])
-        assert str(file) in error_of(folder)
 
 
 # Parquet.
@@ -317,15 +295,3 @@ def test_named_column_of_ids(tmp_path, suffix):
     np.testing.assert_array_equal(data.views["b"], X)
     message = both_readers(tmp_path / "t", tmp_path, id_column="other")
     assert "'other'" in message
-
-
-def test_options_of_tables_for_other_formats(tmp_path):
-    np.savez(tmp_path / "data.npz", a=X)
-    for option in ({"id_column": False}, {"drop": ["a"]}, {"id_column": "a"}):
-        for read in (read_views, open_views):
-            message = error_of(tmp_path / "data.npz", lambda path, r=read, o=option: r(path, **o))
-            assert next(iter(option)) in message
-            assert ".npz" in message
-    write_frame(tmp_path / "t", "a", frame(X, list("abcde")), "parquet")
-    for option in ({"header": False}, {"csv": {"sep": ";"}}):
-        assert next(iter(option)) in both_readers(tmp_path / "t", tmp_path, **option)

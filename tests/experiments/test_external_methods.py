@@ -6,17 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 
 from anchorview import make_multiview
 from anchorview.experiments import external_methods
 from anchorview.experiments.data_sets import data_sets
 from anchorview.experiments.external_methods import check_method
-from anchorview.experiments.jobs import Job
 from anchorview.experiments.outputs import run_plan
 from anchorview.experiments.plan import ExperimentPlan, entries
-from anchorview.experiments.runner import run_job
-from helpers.job_problems import MadeData
 
 TEMPLATE = Path(__file__).parents[2] / "examples" / "own_method.py"
 
@@ -120,18 +116,6 @@ def test_what_is_refused(name, message):
 )
 def test_what_is_warned_of(name, message):
     assert any(message in warning for warning in check_method(name))
-
-
-def test_a_run_is_a_fit_with_its_own_seed():
-    data = MadeData(n_clusters=5, random_state=1)
-    views, classes = data.load()
-    result = run_job(Job("made", "mine:concatenation", runs=3, seed=4), data)
-    assert result.status == "done", result.reason
-    points = np.hstack(views.views)
-    fits = [KMeans(5, n_init=1, random_state=seed).fit_predict(points) for seed in (4, 5, 6)]
-    purities = [sum(np.bincount(classes[f == k]).max() for k in range(5)) for f in fits]
-    assert result.scores["Purity"] == pytest.approx(np.array(purities) / len(classes))
-    assert result.n_iter is None
 
 
 def test_grids_and_columns_of_external_methods():

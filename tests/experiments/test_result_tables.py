@@ -89,32 +89,6 @@ def test_cells_that_are_not_done_are_explained(book):
     ]
 
 
-def test_lowest_costs_are_marked():
-    book = Book()
-    slow = {"fit_seconds": 9.0, "other_cores": 0.3, "peak_bytes": 100_000_000}
-    fast = {"fit_seconds": 0.25, "cpu_seconds": 0.5, "peak_bytes": 300_000_000}
-    for column, costs in (("SLOW", slow), ("FAST", fast)):
-        book.add(column, done([0.5], **costs), suite="runtime")
-    time, memory = table_of(book, "runtime"), table_of(book, "memory")
-    # Marked as measured beside other programs.
-    assert texts_of(time) == [["digits", "wall", "9.00 ‡", "0.25"], ["digits", "CPU", "", "0.50"]]
-    assert texts_of(memory) == [["digits", "100", "300"]]
-    assert marks_of(time) == {"SLOW": "second", "FAST": "best"}
-    assert marks_of(memory) == {"SLOW": "best", "FAST": "second"}
-
-
-def test_values_of_a_parameter_are_rows_and_methods_columns():
-    book = Book("a/b", "a b")
-    for data in ("a/b", "a b"):
-        for beta in (0.1, 0.0001, 10.0):
-            book.add("DALMC", done([beta / 100] * 2), data, suite="beta", point=beta)
-    # Names of files are safe and unique.
-    assert table_of(book, "beta-a-b").title.endswith("a/b")
-    texts = texts_of(table_of(book, "beta-a-b-2"))
-    assert [row[0] for row in texts] == ["0.0001", "0.1", "10"]
-    assert texts[2][1:] == ["10.00 ± 0.00"] * 5
-
-
 def test_convergence():
     objectives = {
         "fast": (4.0, 3.0, 2.9, 2.899, 2.89899, 2.898989, 2.8989889),

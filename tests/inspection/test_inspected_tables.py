@@ -61,14 +61,6 @@ def test_levels_equal_a_crosstab(form, set_constants):
     assert "name" not in set(found["column"])
 
 
-def test_levels_that_no_other_sample_has():
-    plan = np.repeat(["a", "b", "c"], 4)
-    table = cluster_markers(plan, pd.DataFrame({"plan": plan, "size": np.arange(12.0)}))
-    own = table[table["feature"] == "plan=" + table["cluster"]]
-    assert (own[["rank", "effect", "mean_in", "mean_out"]] == [1, 1e6, 1, 0]).all(axis=None)
-    assert np.isinf(own[["lift", "odds_ratio"]]).all(axis=None)
-
-
 def test_summaries_name_levels_with_their_shares():
     views, y = customer_views()
     views["customers"] = views["customers"][["plan", "member", "region"]]
@@ -116,16 +108,3 @@ def test_every_function_takes_tables(kind):
         assert not found.isna().to_numpy().any(), name
     if kind != "labels":
         assert inspection.leave_one_view_out(model, views)["agreement"].between(-1, 1).all()
-
-
-@pytest.mark.parametrize("form", ["parts", "dask"])
-def test_distances_of_labels_are_the_same_in_parts(form, set_constants):
-    set_constants(disk_source, PART=1000)
-    views, y = customer_views()
-    views["customers"] = views["customers"].drop(columns="name")
-    labels = pd.Series(y, views["text"].index)
-    expected, found = (
-        inspection.doubtful(labels, X, n_samples=N).set_index("sample").sort_index()
-        for X in (views, in_form(views, form))
-    )
-    pd.testing.assert_frame_equal(found, expected, rtol=1e-5)

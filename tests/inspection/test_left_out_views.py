@@ -1,10 +1,6 @@
 """Views that disagree are found, in every form of input and with every kind of estimator."""
 
-from inspect import getmodule
-
-import dask
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -13,7 +9,6 @@ from anchorview import DALMC, AutoDALMC
 from anchorview._utils.progress import listen_to_progress
 from anchorview.compared import OPMC
 from anchorview.inspection import leave_one_view_out
-from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 
 N, K = 200, 4
@@ -68,26 +63,6 @@ def test_numbers_equal_refits(kind):
             assert row[column] == pytest.approx(np.mean(scores))
         largest = max(adjusted_rand_score(alone[name], alone[other]) for other in others)
         assert row["agreement_with_others"] == pytest.approx(largest)
-
-
-@pytest.mark.usefixtures("many_parts")
-@pytest.mark.parametrize("most", [N, N // 3])
-def test_files_and_dask_give_the_same(tmp_path, most, set_constants):
-    set_constants(getmodule(leave_one_view_out), MAX_REFIT_SAMPLES=most)
-    views = with_extra("other clusters", missing=0.2)
-    model = DALMC(K, random_state=0).fit(views)
-    expected = leave_one_view_out(model, views)
-    pd.testing.assert_frame_equal(leave_one_view_out(model, stored(tmp_path, views)), expected)
-    with dask.config.set(scheduler="threads"):
-        pd.testing.assert_frame_equal(leave_one_view_out(model, in_dask(views, 40)), expected)
-    assert expected.index[expected["disagrees"]].tolist() == ["extra"]
-
-
-def test_parameters_of_views_and_imputation():
-    views = with_extra("noise")
-    views["view_0"][::7, 3] = np.nan
-    model = DALMC(K, n_components=[4, 5, 3, 6], preprocess="impute-mean", random_state=0).fit(views)
-    assert leave_one_view_out(model, views)["disagrees"].tolist() == [False] * 3 + [True]
 
 
 def test_errors_and_two_views_that_cannot_disagree():

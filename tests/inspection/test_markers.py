@@ -4,12 +4,12 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse, stats
+from scipy import stats
 
 from anchorview import DALMC, AutoDALMC, open_views
 from anchorview.compared import OPMC
 from anchorview.distributed import dask_views
-from anchorview.inspection import cluster_markers, cluster_moments, compare_partitions
+from anchorview.inspection import cluster_markers, cluster_moments
 from helpers.dask_problems import in_dask
 from helpers.data import clustered_views
 from helpers.view_files import write_hdf5, write_npy_folder, write_tables
@@ -123,28 +123,6 @@ def test_every_route_equals_a_direct_computation(form, dtype, tmp_path, set_cons
     assert_same_markers(found, direct(views, y))
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("form", ["memory", "dask"])
-def test_sparse_equals_dense(form, missing, set_constants):
-    set_constants(cluster_moments, SPARSE_BLOCK=100)
-    rng = np.random.default_rng(0)
-    views, y, _ = planted_views(400, widths=(30, 26, 24), missing=missing)
-    # One feature is 3 or 4 nearly everywhere, as sparse matrices can have.
-    counts = rng.poisson(0.3, size=(400, 40)) * 1.0
-    counts[:, 7] = 3 + (rng.random(400) < 0.3) * (y + 1) - 3 * (rng.random(400) < 0.05)
-    few = sparse.csr_array(counts)
-    few.data[::5] = 0.0
-    views["counts"] = few.toarray()
-    y[:400] = np.where(y == 3, 1, y)
-    sparse_views = views | {"counts": few}
-    data = sparse_views
-    if form == "dask":
-        data = in_dask(views, 90)
-        data["counts"] = data["counts"].map_blocks(sparse.csr_array)
-    assert_same_markers(cluster_markers(y, data), direct(views, y))
-    assert_same_markers(cluster_markers(y, sparse_views), cluster_markers(y, views))
-
-
 @pytest.mark.parametrize("kind", ["labels", "model", "auto"])
 def test_single_missing_values_do_not_count(kind):
     views, y, _ = planted_views(400, missing=0.1)
@@ -203,21 +181,6 @@ def test_constant_features_have_no_infinite_effect(missing):
     assert np.isfinite(table["effect"]).all()
 
 
-def test_clusters_with_too_few_values_are_not_tested():
-    views, y, _ = planted_views(300, missing=0.0)
-    views["a"][y == 2] = np.nan
-    views["b"][np.flatnonzero(y == 2)[1:]] = np.nan
-    by_view = cluster_markers(y, views).set_index(["cluster", "view"]).sort_index()
-    absent, single = by_view.loc[(2, "a")], by_view.loc[(2, "b")]
-    assert (absent["n_in"] == 0).all()
-    assert absent[["mean_in", "effect", "statistic", "p_value", "q_value"]].isna().all(axis=None)
-    assert (single["n_in"] == 1).all()
-    assert single["effect"].notna().all()
-    assert single[["statistic", "p_value", "q_value"]].isna().all(axis=None)
-    # What cannot be compared comes last.
-    assert absent["rank"].min() > by_view.loc[[(2, "b"), (2, "c")], "rank"].max()
-
-
 def test_views_that_no_sample_has_and_clusters_without_samples_are_left_out():
     views, _ = clustered_views(150, separation=8.0)
     model = DALMC(3, random_state=0).fit(views)
@@ -234,14 +197,3 @@ def test_one_cluster_and_values_whose_squares_overflow_raise():
     views["view_1"] *= 4e153 / np.abs(views["view_1"]).max()
     with pytest.raises(ValueError, match=r"view 1 overflows"):
         cluster_markers(y, views)
-
-
-def test_clusters_that_were_named_and_merged_have_these_names():
-    views, _, _ = planted_views(400, widths=(30, 26, 24))
-    model = DALMC(4, random_state=0).fit(views)
-    names = np.array(["x", "y", "x", "2"])[model.labels_]
-    model.relabel({0: "x", 1: "y", 2: "x"})
-    found = cluster_markers(model, views)
-    assert list(found["cluster"].unique()) == ["x", "y", "2"]
-    assert_same_markers(found, direct(views, names))
-    assert compare_partitions(model, names).scores["ARI"] == 1.0

@@ -1,7 +1,5 @@
 """Representatives and doubtful samples against direct computations."""
 
-from copy import deepcopy
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -86,20 +84,3 @@ def test_doubtful_samples_of_fit_need_no_views(fitted):
         assert found["confidence"].is_monotonic_increasing
     else:
         pd.testing.assert_frame_equal(found, doubtful(model, frames, n_samples=10))
-
-
-def test_merged_clusters(fitted):
-    kind, model, frames = fitted
-    if kind == "baseline":
-        pytest.skip("baselines have no relabel")
-    merged = deepcopy(model).relabel({0: "pair", 2: "pair"})
-    found = doubtful(merged, frames, n_samples=N)
-    assert set(found["cluster"]) == {"pair", "1"}
-    assert (found["cluster"] != found["second_cluster"]).all()
-    stored_second = doubtful(merged, n_samples=N)["second_cluster"]
-    assert set(stored_second.dropna()) <= {"pair", "1"}
-    assert set(representatives(merged, frames)["cluster"]) == {"pair", "1"}
-    before = doubtful(model, frames, n_samples=N).set_index("sample")["confidence"]
-    after = found.set_index("sample")["confidence"]
-    if kind != "ablation":  # The means of merged clusters are other centers.
-        assert (after >= before[after.index] - 1e-12).all()

@@ -1,6 +1,5 @@
 """Maps of samples: what is drawn, in which colors and with which names."""
 
-from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -136,20 +135,6 @@ def test_any_model_draws_the_samples_of_its_fit(problem, fitted):
     positions = points[["x", "y"]].to_numpy()
     away = np.linalg.norm(positions[:, None] - positions, axis=2) + 1e9 * np.eye(len(points))
     assert (y.to_numpy()[away.argmin(axis=1)] == y.to_numpy()).mean() > 0.6
-
-
-def test_many_clusters_have_numbers_and_many_categories_names_on_the_map(many_points):
-    drawn = SampleMapDisplay(many_points).plot()
-    assert texts(drawn.text_) == [str(cluster) for cluster in range(100)]
-    assert drawn.ax_.get_legend() is None
-    drawn.figure_.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in drawn.text_]
-    overlaps = sum(a.overlaps(b) for a, b in combinations(boxes, 2))
-    assert overlaps <= 5
-    points = many_points.assign(kind=[f"kind {label % 30:02d} $" for label in many_points.cluster])
-    drawn = SampleMapDisplay(points, color="kind").plot()
-    assert drawn.legend_ is None
-    assert texts(drawn.text_) == sorted(set(points["kind"]))
 
 
 @pytest.mark.parametrize(

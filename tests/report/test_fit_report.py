@@ -27,7 +27,6 @@ from anchorview.report import findings, write_fit_report
 from anchorview.report.cluster_sections import (
     cluster_cards,
     cluster_table,
-    confusion_section,
     doubtful_parts,
 )
 from anchorview.report.findings import Certainty, CheckedFit, Findings, inspect_fit
@@ -321,32 +320,6 @@ def test_every_level_has_cards_and_is_a_branch_of_the_tree(report):
     sizes = [*np.bincount(model.labels_), *np.bincount(model.labels_at(9))]
     assert [int(card["data-size"]) for card in cards] == sizes
     assert "three groups (clusters) among 180 samples (or nine finer ones)" in page.text.lower()
-
-
-def test_confusion_matrix_is_limited_to_the_clusters_and_classes_that_differ_most(problem):
-    views, _, model = problem
-    _, chart = confusion_section(checked(model, views, np.arange(90) % 70)).parts
-    assert chart.table.shape == (50, 4)
-    assert "50 of 70 classes" in chart.description
-
-    rng = np.random.default_rng(0)
-    clusters = np.repeat(np.arange(70), 5)
-    classes = rng.permutation(70)[clusters]
-    mixed = [3, 40, 66]
-    classes[np.isin(clusters, mixed)] = rng.permutation(classes[np.isin(clusters, mixed)])
-    many = SimpleNamespace(labels_=clusters)
-    _, chart = confusion_section(checked(many, None, classes)).parts
-    counts = chart.table.set_index("Class")
-    assert counts.shape == (50, 50)
-    assert {str(cluster) for cluster in mixed} <= set(counts.columns)
-    assert (counts.to_numpy().diagonal() > 0).all()
-    assert counts.to_numpy().sum() == 250
-
-    # All samples of the classes are in the table, if need be in the clusters that are not shown.
-    scattered = SimpleNamespace(labels_=np.arange(240) % 60)
-    _, chart = confusion_section(checked(scattered, None, np.arange(240) // 80)).parts
-    assert chart.table.drop(columns="Class").sum(axis=1).tolist() == [80, 80, 80]
-    assert chart.table.shape == (3, 52)
 
 
 def test_views_and_expensive_fits_without_one(problem, report, set_constants):

@@ -3,9 +3,7 @@
 from unittest.mock import Mock
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, make_multiview
@@ -100,26 +98,6 @@ def test_missing_views_on_disk_equal_those_in_memory(many_parts, store, where, s
         views["view_2"][[1234, -1]] = np.nan
     model = quick(scaling=scaling).fit(store(views))
     assert_same_model(model, quick(scaling=scaling, solver="compressed").fit(views))
-
-
-def test_views_of_mixed_types(many_parts, store):
-    views = make_views()
-    views["view_0"][np.random.default_rng(0).random(views["view_0"].shape) < 0.7] = 0
-    views["counts"] = np.rint(10 * views["view_1"]).astype(np.int16)
-    views["view_2"][50:500] = np.nan
-    expected = quick().fit(views)
-    stored = store(views)
-    ids = pd.Index([f"s{i}" for i in range(N)])
-    mixture = {
-        "view_0": sparse.csr_array(views["view_0"]),
-        "view_1": pd.DataFrame(views["view_1"], index=ids),
-        "view_2": stored["view_2"],
-        "counts": np.load(stored["counts"].path, mmap_mode="r"),
-    }
-    model = quick().fit(mixture)
-    assert_same_model(model, expected)
-    assert model.sample_ids_.equals(ids)
-    np.testing.assert_array_equal(model.predict(mixture), model.labels_)
 
 
 @pytest.fixture(scope="module")
@@ -282,16 +260,3 @@ def test_unusable_outputs_raise_before_reading(unreadable, tmp_path, out, messag
     for method in (model.predict, model.transform):
         with pytest.raises(OutputFileError):
             method([unreadable], out=tmp_path / "missing" / "e.npy")
-
-
-def test_more_features_than_samples_are_read_into_memory(many_parts, store, tmp_path):
-    views, _ = make_multiview(60, n_clusters=3, n_features=(40, 50), random_state=0)
-    model = quick(3).fit(store(views))
-    expected = quick(3).fit(views)
-    np.testing.assert_array_equal(model.embedding_, expected.embedding_)
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
-    assert model.plan_.route == expected.plan_.route
-    with pytest.raises(ValueError, match="needs data that are read in parts"):
-        quick(3).fit(store(views), out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-    assert_same_model(quick(3, solver="compressed").fit(store(views)), expected)

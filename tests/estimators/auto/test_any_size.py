@@ -6,7 +6,6 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import AutoDALMC, load, open_views
@@ -131,14 +130,6 @@ class TestSample:
         source = open_source({**views, "rare": rare})
         sample = representative_rows.representative_sample(source, 300)
         assert sample.available[:, 3].sum() >= 50
-
-    def test_sparse_views_stay_sparse(self):
-        views = {name: sparse.csr_array(np.maximum(v, 0)) for name, v in make_views(N).items()}
-        sample = representative_rows.representative_sample(open_source(views), 300)
-        assert all(sparse.issparse(view) for view in sample.views)
-        dense = {name: view.toarray() for name, view in views.items()}
-        expected = representative_rows.representative_sample(open_source(dense), 300)
-        np.testing.assert_array_equal(sample.views[0].toarray(), expected.views[0])
 
 
 def test_means_of_all_samples_are_imputed(tmp_path):

@@ -8,7 +8,6 @@ import pytest
 from anchorview import AutoDALMC, make_multiview
 from anchorview.estimators.auto import views as auto_views
 from anchorview.estimators.representation import view_sentences
-from anchorview.inspection import cluster_summary, memberships, view_contributions
 from anchorview.metrics import clustering_accuracy
 from anchorview.sources import disk_source
 from helpers.auto_models import candidate_labels, used_views
@@ -91,16 +90,6 @@ def test_no_view_of_generated_data_is_set_aside(separation):
 def test_no_view_of_the_digits_is_set_aside(digits):
     views = {name: view[::4] for name, view in digits[0].items()}
     assert used_views(fit(views, n_clusters=10)) == tuple(views)
-
-
-def test_one_view_of_five_has_the_clusters():
-    views, y = planted(1, separation=8)
-    rng = np.random.default_rng(1)
-    model = fit({**views, **{name: rng.standard_normal((N, 12)) for name in "abcd"}})
-    assert used_views(model) == ("view_0",)
-    assert clustering_accuracy(y, model.labels_) == 1
-    separation = model.views_["separation"]
-    assert separation["view_0"] > 0.65 > 0.2 > separation[list("abcd")].max()
 
 
 def test_a_faint_view_of_the_same_clusters_is_used():
@@ -233,20 +222,3 @@ def test_it_is_said_also_in_reports(with_extra, fitted, capsys, tmp_path):
     write_fit_report(tmp_path / "report.html", fitted, with_extra[0])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count("was set aside: ") == 2
-
-
-def test_contributions_summary_and_memberships(with_extra, fitted):
-    views, _ = with_extra
-    contributions = view_contributions(fitted, views)
-    assert contributions.columns.tolist() == list(views)
-    assert (contributions["extra"] == 0).all()
-    without = view_contributions(fitted, {name: views[name] for name in used_views(fitted)})
-    assert without["extra"].isna().all()
-    used = list(used_views(fitted))
-    np.testing.assert_allclose(contributions[used], without[used])
-    alone = {name: views[name] for name in used}
-    np.testing.assert_allclose(contributions[used], view_contributions(fit(alone), alone))
-    summary = cluster_summary(fitted, views)
-    assert (summary["view:extra"] == 0).all()
-    best = memberships(fitted, views).to_numpy().argmax(axis=1)
-    np.testing.assert_array_equal(best, fitted.labels_)

@@ -102,29 +102,6 @@ def test_sparse_blocks():
     assert_same(fit(X, scaling="unit"), fit(views, scaling="unit"))
 
 
-@pytest.mark.parametrize(
-    ("kind", "declared"), [("array", "i8"), ("array", "f2"), ("sparse", "u1"), ("frame", "i8")]
-)
-def test_values_are_not_converted_to_a_wrongly_declared_type(views, reference, kind, declared):
-    small = {name: 1e-6 * view for name, view in views.items()}
-    if kind == "frame":
-        wrong = {
-            name: table.map_partitions(_same, meta=table._meta.astype(declared))
-            for name, table in in_dask_frames(frames(small), 3).items()
-        }
-    else:
-        form = sparse.csr_array if kind == "sparse" else np.asarray
-        meta = form(np.empty((0, 0), declared))
-        wrong = {name: X.map_blocks(form, meta=meta) for name, X in in_dask(small, CHUNK).items()}
-    model = fit(wrong)
-    assert distance(model.embedding_.compute(), reference.embedding_) < 1e-4
-    assert adjusted_rand_score(model.labels_.compute(), reference.labels_) > 0.99
-
-
-def _same(block):
-    return block
-
-
 # Results
 
 
@@ -178,21 +155,6 @@ def test_frames_are_aligned_by_index():
     assert distance(model.embedding_.compute()[order], in_pandas.embedding_) <= 1e-6
     assert adjusted_rand_score(model.labels_.compute()[order], in_pandas.labels_) >= 0.999
     assert (model.predict(X).compute() == model.labels_.compute()).all()
-
-
-def test_frames_with_unknown_divisions_match_by_position(views, reference):
-    tables = frames(views)
-    # The index of each partition starts at 0, as in tables read from several files.
-    X = {
-        name: dd.from_delayed(
-            [dask.delayed(table[i : i + 500].reset_index(drop=True)) for i in range(0, N, 500)]
-        )
-        for name, table in tables.items()
-    }
-    assert not X["a"].known_divisions
-    assert_same(fit(X), reference)
-    X["a"] = da.from_array(views["a"], chunks=CHUNK)
-    assert_same(fit(X), reference)
 
 
 # The warning comes from dask, as it writes the tables.
