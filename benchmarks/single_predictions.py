@@ -41,7 +41,7 @@ def seconds_of_calls(model: Any, samples: list[dict[str, Any]]) -> list[float]:
 
 
 def main() -> None:
-    views = load_digits()
+    views = load_digits().views
     n_samples = len(next(iter(views.values())))
     samples = [{name: view[i : i + 1] for name, view in views.items()} for i in range(n_samples)]
     for model in (DALMC(10, random_state=0), AutoDALMC(10, random_state=0)):

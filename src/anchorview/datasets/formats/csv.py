@@ -342,11 +342,14 @@ def _with_codes(text: bytes, separator: str) -> Iterator[str]:
     """Lines of a block that seem to have a field that is an integer with leading zeros."""
     # In UTF-16 and UTF-32, zeros are beside every common character.
     text = b"\n" + text.replace(b"\0", b"") + b"\n"
-    code, stop = re.compile(b'[\n"%b]0[0-9]' % re.escape(separator).encode()), 0
-    while found := code.search(text, stop):
-        start = text.rfind(b"\n", 0, found.start() + 1) + 1
-        stop = text.index(b"\n", start)
-        yield text[start:stop].decode("ascii", "replace")
+    starts = {
+        text.rfind(b"\n", 0, found.start() + 1) + 1
+        # One after the other: patterns that begin with a single character are fast.
+        for before in ("\n", '"', separator)
+        for found in re.finditer(f"{re.escape(before)}0[0-9]".encode(), text)
+    }
+    for start in sorted(starts):
+        yield text[start : text.index(b"\n", start)].decode("ascii", "replace")
 
 
 def _detected_encoding(words: list[bytes]) -> tuple[str, str]:
