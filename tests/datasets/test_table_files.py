@@ -4,6 +4,8 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from anchorview import DALMC, read_views
@@ -124,3 +126,10 @@ def test_workbooks_that_cannot_be_read(workbook, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(MissingPackageError, match="excel"):
         read_views(workbook)
+
+
+@pytest.mark.parametrize("reader", [read_views, open_views])
+def test_parquet_columns_of_one_name_are_refused(reader, tmp_path):
+    table = pa.table([["a", "b"], [1.0, 2.0], [3.0, 4.0]], names=["id", "x", "x"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert "column 'x' occurs more than once" in error_of(tmp_path / "a.parquet", reader)

@@ -161,6 +161,10 @@ def parquet_view(path: Path, options: ReadOptions, name: str) -> ParquetView:
 
 def _places_of_ids(schema: Any, options: ReadOptions) -> tuple[str | range | None, tuple[str, ...]]:
     """Return the column of the ids, or the range that they are, and the columns of no features."""
+    names = pd.Index(schema.names)
+    if not names.is_unique:
+        repeated = names[names.duplicated()][0]
+        raise DataFileError(f"column {repeated!r} occurs more than once. Use different names.")
     indices = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     if len(indices) > 1:
         raise DataFileError("the index has several levels. Keep one, the sample id.")
