@@ -233,7 +233,7 @@ class FitOptions(Settings):
     )
     preprocess: list[str] | None = option(
         "Preprocess a view, or all: lognorm, clr or tfidf (counts), impute-mean or impute-median "
-        "(single missing values), table.",
+        "(single missing values), table, kernel, distance or graph (square views).",
         metavar="[VIEW=]STEP",
     )
     view_importance: list[str] | None = option(

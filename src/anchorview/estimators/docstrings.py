@@ -8,7 +8,8 @@ preprocess : str, transformer, dict or None, default=None
     How to preprocess views before they are scaled, all or, in a dict, by view: a transformer of
     scikit-learn's form, or the name of one of :mod:`anchorview.preprocessing`: ``"lognorm"``
     (counts of RNA), ``"clr"`` (of proteins), ``"tfidf"`` (of peaks), ``"impute-mean"`` or
-    ``"impute-median"`` (single missing values) and ``"table"``. It is fitted to the samples of
+    ``"impute-median"`` (single missing values), ``"table"``, and ``"kernel"``, ``"distance"`` or
+    ``"graph"`` (square views of similarities). It is fitted to the samples of
     `fit` that have the view, and applied to new samples. Views that are None or left out are used
     as they are, but tables with categories, texts or dates are encoded as by ``"table"``, and
     missing cells of other tables become the mean. Data that are read in parts need transformers

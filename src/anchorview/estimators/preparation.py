@@ -19,13 +19,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
 from anchorview._utils.errors import errors_of
-from anchorview._utils.text import describe_view
-from anchorview._utils.typing import FeatureNames, Matrix
+from anchorview._utils.text import describe_view, quoted
+from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.preprocessing import (
     CellImputer,
     CenteredLogRatio,
     LogNormalizer,
     PeakTfidf,
+    Similarity,
     TableEncoder,
     WordTfidf,
 )
@@ -41,7 +42,7 @@ from anchorview.views.table_columns import TableView
 ENCODERS = TableEncoder, WordTfidf
 """Transformers that make numbers of tables."""
 
-STEPS: dict[str, ViewTransformer] = {
+STEPS: dict[str, ViewTransformer | Similarity] = {
     "lognorm": LogNormalizer(),
     "clr": CenteredLogRatio(),
     "tfidf": PeakTfidf(),
@@ -49,6 +50,9 @@ STEPS: dict[str, ViewTransformer] = {
     "impute-median": CellImputer("median"),
     "table": TableEncoder(),
     "words": WordTfidf(),
+    "kernel": Similarity("kernel"),
+    "distance": Similarity("distance"),
+    "graph": Similarity("graph"),
 }
 """Transformers by the names that `preprocess` takes."""
 
@@ -193,7 +197,7 @@ def _columns_of(step: Any) -> FittedColumns | None:
         return step.fitted_columns
     if isinstance(step, WordTfidf):
         return None
-    return NUMBERS if step is None or isinstance(step, ViewTransformer) else None
+    return NUMBERS if step is None or isinstance(step, ViewTransformer | Similarity) else None
 
 
 def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | None:
@@ -293,7 +297,26 @@ def _fitted_to(data: MultiViewData, p: int, step: Any) -> Any:
         raise ValueError(data.problem("missing", p))
     _require_counts(data, p, step)
     with errors_of(data.describe_view(p)):
+        if isinstance(step, Similarity):
+            return step.fit(_input(data, p, step, rows), samples=_columns_of_samples(data, p)[rows])
         return step.fit(_input(data, p, step, rows), None)
+
+
+def _columns_of_samples(data: MultiViewData, p: int) -> Array:
+    """Columns of a square view that are the samples, by id if columns have names."""
+    names, ids, width = data.feature_names[p], data.sample_ids, data.views[p].shape[1]
+    if names is not None and ids is not None:
+        columns = pd.Index(names).get_indexer(pd.Index(ids.map(str)))
+        if (missing := np.flatnonzero(columns < 0)).size:
+            raise ValueError(f"no column has the id {quoted(ids[missing[0]])} of a sample.")
+        return columns
+    columns, count = (np.arange(len(data)), len(data)) if data.whole is None else data.whole
+    if width != count:
+        raise ValueError(
+            f"the view has {width} columns, but must be square: a row and a column for each "
+            "sample, in the same order. Select samples by MultiViewData(views)[rows]."
+        )
+    return columns
 
 
 def _fitted_in_parts(source: RowSource, steps: list[Any], first: MultiViewData | None) -> list[Any]:
@@ -356,7 +379,7 @@ def _input(data: MultiViewData, p: int, step: Any, rows: Any) -> Any:
     """Rows of a view in the form in which a transformer takes them."""
     view, names = data.views[p], data.feature_names[p]
     view = view if len(rows) == len(data) else view[rows]
-    takes_matrix = isinstance(step, ViewTransformer) and not isinstance(step, ENCODERS)
+    takes_matrix = isinstance(step, ViewTransformer | Similarity) and not isinstance(step, ENCODERS)
     if isinstance(view, TableView):
         takes_texts = view.shape[1] == 1 and not _takes_tables(step)
         frame = view.frame.copy(deep=False)

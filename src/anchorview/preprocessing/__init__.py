@@ -11,11 +11,15 @@ names, and in pipelines.
 ``"impute-median"``  the same with the median
 ``"table"``          :class:`TableEncoder`: columns of numbers, categories and dates
 ``"words"``          :class:`WordTfidf`: texts
+``"kernel"``         :class:`Similarity`: inner products of each two samples
+``"distance"``       the same of distances
+``"graph"``          the same of the links of a graph
 ===================  ===============================================================================
 """
 
 from anchorview.preprocessing.counts import CenteredLogRatio, LogNormalizer, PeakTfidf
 from anchorview.preprocessing.imputation import CellImputer
+from anchorview.preprocessing.similarity import Similarity
 from anchorview.preprocessing.table_encoder import TableEncoder
 from anchorview.preprocessing.texts import WordTfidf
 
@@ -24,6 +28,7 @@ __all__ = [
     "CenteredLogRatio",
     "LogNormalizer",
     "PeakTfidf",
+    "Similarity",
     "TableEncoder",
     "WordTfidf",
 ]

@@ -54,7 +54,9 @@ class MultiViewData(RowSource):
     Views keep their type (integers, half precision, sparse, memory maps); only row blocks of them
     are converted. The container has ``len``, ``shape`` and ``[rows]``, so scikit-learn's
     ``train_test_split``, ``cross_val_score`` and ``GridSearchCV`` can split it. They cannot split a
-    list of views, which they take for a list of samples.
+    list of views, which they take for a list of samples. Square views of
+    :class:`~anchorview.preprocessing.Similarity` are split by rows and columns: ``data[rows]`` has
+    all columns, of which a fit uses those of its samples, so that `predict` takes all other rows.
 
     A sample may lack views: its row in such a view is all NaN, its id is missing
     in a DataFrame, or `available` says so. Single values may be NaN if an estimator imputes them.
@@ -113,6 +115,9 @@ class MultiViewData(RowSource):
     feature_names: tuple[FeatureNames | None, ...]
     first_row: int = 0
     """Position of the first sample in the source that this is a part of."""
+    whole: tuple[Array, int] | None = None
+    """Positions of the samples among those that ``[rows]`` selected them from, and the number of
+    these, which are the columns of a square view."""
     finite: bool = False
     """Whether the views were just found to have finite values only."""
 
@@ -133,6 +138,7 @@ class MultiViewData(RowSource):
                 )
             self._set(X.contents)
             self.design, self.sample_weight = X.design, X.sample_weight
+            self.whole = X.whole
         else:
             self._set(_checked(parse(X, views, join=None), available)[0])
         ids = partial(getattr, self, "sample_ids")
@@ -181,6 +187,12 @@ class MultiViewData(RowSource):
         if not isinstance(rows, slice):
             rows = np.atleast_1d(rows)
             rows = rows.astype(int) if rows.size == 0 else rows
+        n = len(self)
+        if isinstance(rows, slice):
+            positions = np.arange(*rows.indices(n))
+        else:
+            positions = np.flatnonzero(rows) if rows.dtype == bool else rows % max(n, 1)
+        whole = (positions, n) if self.whole is None else (self.whole[0][positions], self.whole[1])
         return self._replaced(
             views=[view[rows] for view in self.views],
             available=None if self.available is None else self.available[rows],
@@ -188,6 +200,7 @@ class MultiViewData(RowSource):
             design=None if self.design is None else self.design[rows],
             sample_weight=self.weights(rows),
             first_row=0,
+            whole=whole,
         )
 
     def weights(self, rows: Any) -> Array | None:
@@ -196,7 +209,7 @@ class MultiViewData(RowSource):
 
     def _replaced(self, **changes: Any) -> "MultiViewData":
         """Return a container with other contents, design or first row, known to be valid."""
-        names = ("design", "sample_weight", "first_row")
+        names = ("design", "sample_weight", "first_row", "whole")
         known = {name: changes.pop(name, getattr(self, name)) for name in names}
         data = container_of_checked(replace(self.contents, **changes))
         vars(data).update(known)
@@ -470,6 +483,7 @@ def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
         design=stacked_design([part.design for part in parts]),
         sample_weight=np.concatenate(weights) if weights else None,
         first_row=0,
+        whole=None,
     )
 
 

@@ -166,8 +166,9 @@ def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array
     names = (cls.__name__ for cls in type(model).__mro__)
     given = model.get_params(deep=False)
     params = {name: _stored_param(value) for name, value in given.items()}
-    by_view = given["preprocess"] if isinstance(given["preprocess"], Mapping) else {}
-    if not all(isinstance(each, str | None) for each in (params["preprocess"], *by_view.values())):
+    steps = given["preprocess"]
+    steps = steps.values() if isinstance(steps, Mapping) else (steps,)
+    if not all(isinstance(each, str | None) for each in steps):
         # Transformers are stored once, as they were fitted.
         params["preprocess"] = TRANSFORMERS
     return split_arrays(

@@ -17,13 +17,15 @@ from anchorview.estimators.persistence.codec import require
 from anchorview.estimators.preparation import STEPS, Preparation
 from anchorview.preprocessing import LogNormalizer, WordTfidf
 from anchorview.preprocessing.table_encoder import ColumnSums
-from anchorview.preprocessing.view_transformer import ViewTransformer
 
-CLASSES: dict[str, type[ViewTransformer]] = {type(s).__name__: type(s) for s in STEPS.values()}
+CLASSES: dict[str, Any] = {type(s).__name__: type(s) for s in STEPS.values()}
 FOREIGN = "skops"
 HARMLESS = {"numpy.dtype"}
 """Types of fitted transformers of scikit-learn that skops does not trust by itself."""
-FITTED = ("n_samples_seen_", "n_features_in_", "_median", "sums_", "_sums", "_known")
+FITTED = (
+    *("n_samples_seen_", "n_features_in_", "_median", "sums_", "_sums", "_known"),
+    *("projection_", "offset_", "samples_", "smoothing_"),
+)
 """Fitted attributes of `CLASSES` that are numbers or arrays."""
 
 
@@ -50,7 +52,7 @@ class StoredStep:
 
     kind: str
     """Name of one of `CLASSES`, or `FOREIGN`."""
-    parameters: dict[str, str | int | float | bool] = field(default_factory=dict)
+    parameters: dict[str, str | int | float | bool | None] = field(default_factory=dict)
     numbers: dict[str, int | float] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
@@ -104,7 +106,7 @@ class StoredStep:
         step._validate_params()
         for name, value in (*self.numbers.items(), *self.arrays.items()):
             require(name in FITTED, f"{name[:40]!r} is unknown")
-            setattr(step, name, value)
+            setattr(step, name, np.asarray(value).astype(np.intp) if name == "samples_" else value)
         if self.columns:
             require(len(self.columns) == len(self.sums), "columns have no sums")
             step.__dict__.update(columns_=self.columns, _columns=self.sums)
