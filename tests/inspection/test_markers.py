@@ -4,7 +4,7 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 
 from anchorview import DALMC, AutoDALMC, open_views
 from anchorview.compared import OPMC
@@ -197,3 +197,25 @@ def test_one_cluster_and_values_whose_squares_overflow_raise():
     views["view_1"] *= 4e153 / np.abs(views["view_1"]).max()
     with pytest.raises(ValueError, match=r"view 1 overflows"):
         cluster_markers(y, views)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("form", ["memory", "dask"])
+def test_sparse_equals_dense(form, missing, set_constants):
+    set_constants(cluster_moments, SPARSE_BLOCK=100)
+    rng = np.random.default_rng(0)
+    views, y, _ = planted_views(400, widths=(30, 26, 24), missing=missing)
+    # One feature is 3 or 4 nearly everywhere, as sparse matrices can have.
+    counts = rng.poisson(0.3, size=(400, 40)) * 1.0
+    counts[:, 7] = 3 + (rng.random(400) < 0.3) * (y + 1) - 3 * (rng.random(400) < 0.05)
+    few = sparse.csr_array(counts)
+    few.data[::5] = 0.0
+    views["counts"] = few.toarray()
+    y[:400] = np.where(y == 3, 1, y)
+    sparse_views = views | {"counts": few}
+    data = sparse_views
+    if form == "dask":
+        data = in_dask(views, 90)
+        data["counts"] = data["counts"].map_blocks(sparse.csr_array)
+    assert_same_markers(cluster_markers(y, data), direct(views, y))
+    assert_same_markers(cluster_markers(y, sparse_views), cluster_markers(y, views))
