@@ -254,6 +254,19 @@ def test_named_and_merged_clusters(problem, report, estimator, sentence):
     assert page.text.count("Typical samples") == page.text.count("Nearest cluster") - 1 == 2
 
 
+def test_changes_since_a_reference(problem, report):
+    views, _, old = problem
+    names = {0: f"{EVIL} 0", 1: "one"}
+    reference = DALMC(3, random_state=1).fit(views, reference=old).relabel(names)
+    fewer = {name: view[reference.labels_ != 1] for name, view in views.items()}
+    for model in (DALMC(2, random_state=0), AutoDALMC([2, 3], budget="fast", random_state=0)):
+        page = report(model.fit(fewer, reference=reference), fewer)
+        assert "Changes" in page.section_titles
+        assert "2 of 3 clusters of reference continue; one vanished" in page.text
+        assert f"{EVIL} 0" in page.text
+        assert not any("hacked" in script for _, script in page.scripts)
+
+
 def test_planted_feature_is_on_the_card_of_its_cluster(problem):
     views, y, _ = problem
     frames = {name: pd.DataFrame(view).add_prefix(f"{name} ") for name, view in views.items()}

@@ -125,6 +125,8 @@ def write_fit_report(
         Section("Map of the samples", [sample_map(levels, chosen, shown)]),
         Section("Clusters", [cards]),
     ]
+    if getattr(fit.model, "changes_", None) is not None:
+        sections.append(model_sections.change_section(fit.model))
     if fit.view_names:
         sections.append(model_sections.view_section(fit, findings))
     if fit.classes is not None:

@@ -15,6 +15,7 @@ from anchorview._utils.text import capitalized, in_words, percent
 from anchorview.estimators.representation import (
     apart_sentences,
     batch_sentences,
+    change_sentences,
     edge_sentences,
     structure_sentences,
     table_descriptions,
@@ -88,6 +89,29 @@ def _level_table(levels: pd.DataFrame) -> Table:
         "model.labels_at(n_clusters) has the clusters of each level.",
         highlight,
     )
+
+
+CHANGE_COLUMNS = {
+    "name": "Cluster",
+    "change": "Change",
+    "clusters": "From, or now in",
+    "before": "Before",
+    "after": "After",
+    "moved": "Moved",
+    "by_chance": "By chance",
+    "beyond_chance": "Beyond chance",
+}
+
+
+def change_section(model: Any) -> Section:
+    """Return what became of the clusters of the reference of a fit."""
+    frame = model.changes_.reset_index()[[*CHANGE_COLUMNS]].rename(columns=CHANGE_COLUMNS)
+    text = (
+        "Moved is the share of samples in either cluster that are not in both; by chance, that "
+        "between two fits to the same samples with different seeds."
+    )
+    sentences = [f"{capitalized(sentence)}." for sentence in change_sentences(model)]
+    return Section("Changes", [Table(frame, text)], " ".join(sentences))
 
 
 ALONE = "View alone"
