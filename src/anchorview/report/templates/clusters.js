@@ -84,7 +84,6 @@
   // Names; clusters with equal names are merged.
 
   const nameBox = (card) => card.querySelector("input.name");
-  const checked = () => cards.filter((card) => card.querySelector("input.chosen").checked);
 
   function nameOf(cluster) {
     const typed = nameBox(cards[cluster])?.value.trim() || original[cluster];
@@ -108,44 +107,25 @@
     }
     const n_renamed = names.filter((name, cluster) => name !== original[cluster]).length;
     const n_names = new Set(names).size;
-    const n_checked = checked().length;
-    find("merge").disabled = n_checked < 2;
-    find("merge").textContent = `Merge ${n_checked < 2 ? "selected" : n_checked} clusters`;
     find("undo").disabled = !n_renamed;
     // A model must keep two clusters.
     find("download").disabled = !n_renamed || n_names < 2;
-    const parts = [];
-    if (n_checked) parts.push(`${anchorview.count(n_checked, "cluster")} selected`);
-    if (n_renamed) {
-      parts.push(`${anchorview.count(n_renamed, "cluster")} renamed`);
-      parts.push(`${n_names} of ${cards.length} clusters remain`);
-    }
-    find("status").textContent = parts.join("; ") + (parts.length ? "." : "");
+    const said = `${anchorview.count(n_renamed, "cluster")} renamed; ${n_names} of ${cards.length} clusters remain.`;
+    find("status").textContent = n_renamed ? said : "";
     return names;
   }
 
-  function rename(renamed, name) {
-    for (const card of renamed) {
-      nameBox(card).value = name;
-      card.querySelector("input.chosen").checked = false;
-    }
+  const rename = () =>
     document.dispatchEvent(new CustomEvent("anchorview:names", { detail: update() }));
-  }
 
   show();
-  if (!find("merge")) return;
+  if (!find("undo")) return;
   update();
-  main.addEventListener("change", (event) => {
-    if (event.target.matches("input.name")) rename([], "");
-    else update();
+  main.addEventListener("change", rename);
+  find("undo").addEventListener("click", () => {
+    for (const card of cards) nameBox(card).value = "";
+    rename();
   });
-  find("merge").addEventListener("click", () => {
-    // A name that was typed in for one of them, or all their names.
-    const typed = checked().map((card) => nameBox(card).value.trim());
-    const all = checked().map((card) => card.dataset.name);
-    rename(checked(), typed.find((text) => text) ?? all.join(" + "));
-  });
-  find("undo").addEventListener("click", () => rename(cards, ""));
   find("download").addEventListener("click", () => {
     const named = update().map((name, cluster) => [cluster, name]);
     const clusters = Object.fromEntries(named.filter(([cluster, name]) => name !== original[cluster]));

@@ -3,7 +3,6 @@
   const root = document.documentElement;
   const button = document.getElementById("theme");
   button.hidden = false;
-  // Light and dark theme.
 
   function show(theme) {
     root.dataset.theme = theme;
@@ -11,18 +10,12 @@
   }
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  let theme = root.dataset.theme;
-  show(theme);
-  button.addEventListener("click", () => {
-    theme = theme === "dark" ? "light" : "dark";
-    show(theme);
-  });
-  dark.addEventListener("change", () => {
-    theme = dark.matches ? "dark" : "light";
-    show(theme);
-  });
-  addEventListener("beforeprint", () => show("light"));
-  addEventListener("afterprint", () => show(theme));
+  let printed = root.dataset.theme;
+  show(printed);
+  button.addEventListener("click", () => show(root.dataset.theme === "dark" ? "light" : "dark"));
+  dark.addEventListener("change", () => show(dark.matches ? "dark" : "light"));
+  addEventListener("beforeprint", () => ((printed = root.dataset.theme), show("light")));
+  addEventListener("afterprint", () => show(printed));
 
   // Tables: a click on a column header sorts by it, a second click reverses the order.
 

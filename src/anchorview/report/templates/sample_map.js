@@ -69,11 +69,10 @@ anchorview.mapReady = (async () => {
       const name = points.clusterOf(index);
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
-    const largest = [...counts].sort((a, b) => b[1] - a[1]);
-    const listed = largest.slice(0, 4).map(([name, n]) => `${anchorview.shorten(name, 24)} (${n})`);
-    if (largest.length > 4) listed.push("…");
+    const listed = [...counts].sort((a, b) => b[1] - a[1]).map(([name, n]) => `${name} (${n})`);
+    const of = anchorview.shorten(listed.join(", "), 120);
     status.textContent = indices.length
-      ? `${anchorview.count(indices.length, "sample")} ${what}; by cluster: ${listed.join(", ")}.`
+      ? `${anchorview.count(indices.length, "sample")} ${what}; by cluster: ${of}.`
       : `No sample ${what}.`;
     find("download").hidden = !indices.length;
     find("download").textContent = `Download ${anchorview.count(indices.length, "id")} (CSV)`;
@@ -95,9 +94,7 @@ anchorview.mapReady = (async () => {
 
   function downloadSelected() {
     const chosen = everyone.filter((index) => plane.selected[index]);
-    // Numbers, unless a person has given names.
-    const named = (index) => points.numberOrName(index);
-    const cells = (index) => [points.id(index), named(index)].map(quoted);
+    const cells = (index) => [points.id(index), points.numberOrName(index)].map(quoted);
     const lines = ["sample,cluster", ...chosen.map((index) => cells(index).join(","))];
     anchorview.download("selected_samples.csv", "text/csv", lines.join("\r\n") + "\r\n");
   }
@@ -174,16 +171,13 @@ anchorview.mapReady = (async () => {
   canvas.addEventListener("pointercancel", endDrag);
   canvas.addEventListener("pointerleave", () => drag || hideTip());
   canvas.addEventListener("dblclick", (event) => plane.zoom(2, ...position(event)));
-  canvas.addEventListener(
-    "wheel",
-    (event) => {
-      // Otherwise the wheel scrolls the page.
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      plane.zoom(Math.exp(-event.deltaY / 300), ...position(event));
-    },
-    { passive: false },
-  );
+  const turn = (event) => {
+    // Otherwise the wheel scrolls the page.
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    plane.zoom(Math.exp(-event.deltaY / 300), ...position(event));
+  };
+  canvas.addEventListener("wheel", turn, { passive: false });
 
   const KEYS = {
     ArrowLeft: () => plane.move(60, 0),
@@ -201,8 +195,6 @@ anchorview.mapReady = (async () => {
     event.preventDefault();
     KEYS[event.key]();
   });
-
-  // Controls
 
   function showLegend() {
     const { colors, coloring, availability, partitions } = points;
