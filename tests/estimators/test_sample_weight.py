@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, MultiViewData, load, open_views
+from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
 from anchorview.core import assign
 from anchorview.core.blockwise_kmeans import EmbeddedRows, sampled_rows
+from anchorview.estimators.auto import auto_dalmc
 from anchorview.sources import disk_source
 from helpers.data import clustered_views
 
@@ -186,3 +187,59 @@ def test_weights_are_refused_where_they_are_not_known():
         model_of(variant="box-graph").fit(views, sample_weight=weights())
     with pytest.raises(ValueError, match="once"):
         model_of().fit(MultiViewData(views, sample_weight=weights()), sample_weight=weights())
+
+
+def auto(**params):
+    return AutoDALMC(K, budget="fast", random_state=0, **params)
+
+
+def separated(seed=0):
+    return clustered_views(N, K, WIDTHS, separation=8.0, seed=seed)
+
+
+@pytest.mark.parametrize("where", ["memory", "files", "dask"])
+@pytest.mark.parametrize("selects", [False, True])
+def test_auto_weighs_samples_as_repeated_ones(where, selects, tmp_path, set_constants, monkeypatch):
+    set_constants(disk_source, PART=20_000, PRODUCTS_PER_PART=0)
+    if selects:
+        monkeypatch.setattr(auto_dalmc, "n_sampled", lambda n, *_: min(n, 120))
+    (views, y), w = separated(), weights()
+    repeated = np.repeat(np.arange(N), w)
+    expected = auto().fit({name: X[repeated] for name, X in views.items()})
+    given = views
+    if where == "dask":
+        given = {name: da.from_array(X, chunks=(60, -1)) for name, X in views.items()}
+    elif where == "files":
+        for name, X in views.items():
+            np.save(tmp_path / f"{name}.npy", X)
+        given = open_views(tmp_path)
+    found = auto().fit(given, sample_weight=w)
+    labels = np.asarray(found.labels_)
+    assert adjusted_rand_score(labels[repeated], expected.labels_) >= 0.99
+    assert adjusted_rand_score(labels, y) > 0.95
+    np.testing.assert_allclose(found._spread.sizes.sum(), w.sum())
+
+
+def test_auto_is_not_influenced_by_samples_of_weight_zero(tmp_path):
+    (views, _), w = separated(), (weights() > 0).astype(float)
+    expected = auto().fit({name: X[w > 0] for name, X in views.items()})
+    for X in views.values():
+        X[0] = 1e150
+    found = auto().fit(views, sample_weight=w)
+    np.testing.assert_array_equal(found.labels_[w > 0], expected.labels_)
+    np.testing.assert_array_equal(found.labels_, expected.predict(views))
+    found.save(tmp_path / "model.anchorview")
+    copied = load(tmp_path / "model.anchorview")
+    np.testing.assert_array_equal(copied.transform(views), found.transform(views))
+
+
+def test_heavy_samples_decide_what_auto_separates():
+    rng = np.random.default_rng(0)
+    y, z = rng.integers(2, size=(2, N))
+    views = {
+        name: np.column_stack([3 * y, 3 * z]) @ rng.normal(size=(2, 8)) + rng.normal(size=(N, 8))
+        for name in "ab"
+    }
+    heavy = np.where(y == z, 50.0, 0.5)
+    labels = AutoDALMC(2, random_state=0).fit(views, sample_weight=heavy).labels_
+    assert adjusted_rand_score(labels[y == z], y[y == z]) > 0.9

@@ -30,19 +30,28 @@ def representative_sample(source: RowSource, count: int) -> MultiViewData:
     """About `count` rows in memory that represent all; all of them if there are not more.
 
     Which rows these are does not depend on their order. One pass over the source computes a few
-    numbers per row, by which rows are selected, and another one fetches the rows.
+    numbers per row, by which rows are selected, and another one fetches the rows. Rows of weight
+    zero are left out; if not all others are selected, light rows are selected by their weights, and
+    the selected ones then weigh the same.
     """
-    if len(source) > count:
-        keys = np.concatenate(source.reduce(_part_keys, add, "sampling"))
+    weights, rows = source.sample_weight, np.arange(len(source))
+    if weights is not None:
+        rows = np.flatnonzero(weights)
+    selects = len(rows) > count
+    if selects:
+        keys = np.concatenate(source.reduce(_part_keys, add, "sampling"))[rows]
         available = none_if_complete(~np.isnan(keys[:, 1:]))
-        rows = np.sort(representative_rows(_order_by_keys(keys), available, count))
+        order = _order_by_keys(keys)
+        ordered_weights = None if weights is None else weights[rows[order]]
+        rows = rows[np.sort(representative_rows(order, available, count, ordered_weights))]
     elif not source.in_parts:
-        return source.read()
-    else:
-        rows = np.arange(len(source))
-    return concatenate_samples(
+        return source.counted().read()
+    sample = concatenate_samples(
         *source.reduce(partial(selected_rows, rows), add, "reading the sample")
     )
+    if selects and weights is not None:
+        sample.sample_weight = np.maximum(weights[rows] * (count / weights.sum()), 1)
+    return sample
 
 
 def _part_keys(part: MultiViewData, scalings: Sequence[ViewScaling] | None = None) -> list[Array]:
@@ -109,12 +118,19 @@ def _lexicographic(squared_norms: Array, heights: Array) -> Array:
     return np.lexsort((heights, np.round(squared_norms / squared_norms.max(), DIGITS)))
 
 
-def representative_rows(ordered: Array, available: Array | None, count: int) -> Array:
+def representative_rows(
+    ordered: Array, available: Array | None, count: int, weights: Array | None = None
+) -> Array:
     """About `count` of the ordered rows at equal steps, and enough of each view.
 
-    `available` says which views each row has; None if all have all.
+    `available` says which views each row has; None if all have all. With `weights` of the ordered
+    rows, the steps are of equal weight.
     """
-    chosen = _at_equal_steps(np.arange(len(ordered)), count)
+    if weights is None:
+        chosen = _at_equal_steps(np.arange(len(ordered)), count)
+    else:
+        steps = (np.arange(count) + 0.5) / count * weights.sum()
+        chosen = np.unique(np.searchsorted(np.cumsum(weights), steps))
     if available is not None:
         having = (np.flatnonzero(column) for column in available[ordered].T)
         by_view = [_at_equal_steps(rows, MIN_ROWS_PER_VIEW) for rows in having]

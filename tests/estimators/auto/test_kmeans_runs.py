@@ -6,11 +6,12 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.estimators.auto import candidates
 
 
 def kmeans_runs(rows, n_clusters, seed, **options):
-    return candidates.kmeans_runs(rows, n_clusters, seed, 4, **options)
+    return candidates.kmeans_runs(EmbeddedRows(rows), n_clusters, seed, 4, **options)
 
 
 def planted(k, per_cluster=20, spread=0.1, seed=0):

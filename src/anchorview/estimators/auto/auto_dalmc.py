@@ -308,6 +308,7 @@ class AutoDALMC(EmbeddingClusterer):
         join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
+        sample_weight: Any = None,
         reference: Any = None,
         out: PathLike | None = None,
     ) -> Self:
@@ -317,6 +318,9 @@ class AutoDALMC(EmbeddingClusterer):
         arrays and dataframes are processed where they are; `labels_`, `confidence_`,
         `second_labels_` and `embedding_` are then dask arrays too. The workers of a cluster hold
         these: compute or store them before the client is closed.
+
+        Weights of samples count in scalings, directions, K-means, the consensus and the selection
+        of representative samples. Neighbors, evidence and levels are those of distinct samples.
 
         Parameters
         ----------
@@ -339,7 +343,7 @@ class AutoDALMC(EmbeddingClusterer):
         -------
         self : AutoDALMC
         """
-        source = self._open(X, out, views, join, batch, covariates)
+        source = self._open(X, out, views, join, batch, covariates, sample_weight)
         source, batches = self._fit_batches(source)
         _, seed = self._seeds()
         numbers: Sequence[int] = requested_numbers(self.n_clusters, len(source))
@@ -546,8 +550,6 @@ class AutoDALMC(EmbeddingClusterer):
         if numbers[-1] > MAX_CLUSTERS:
             raise ValueError(f"n_clusters={numbers[-1]} should be <= {MAX_CLUSTERS}; use DALMC.")
         importance_of_views(self.view_importance, data.names)
-        if data.sample_weight is not None:
-            raise ValueError("AutoDALMC does not know weights of samples. Use DALMC.")
 
     def _set_fitted(self, fitted: FittedModel) -> None:
         """Set the attributes that describe the model."""

@@ -195,8 +195,9 @@ class Directions(Setting):
         embedder = embedder_of(solution, problem)
         assert embedder is not None
         n_runs = 1 if self.compared else n_kmeans_runs(len(pool))
+        rows = EmbeddedRows(embedder(data), data.sample_weight)
         runs, labels, inertia = kmeans_runs(
-            embedder(data), n_clusters, pool.seed, n_runs, repairs=self.compared
+            rows, n_clusters, pool.seed, n_runs, repairs=self.compared
         )
         seconds = perf_counter() - clock
         candidate = EmbeddedCandidate(
@@ -283,7 +284,8 @@ class Graph(OfNeighbors):
 
     def partitions(self, pool: "CandidatePool", n_clusters: int) -> Array:
         """Labels of the samples in the graph."""
-        rows = pool.graph(self.scaling, self.n_neighbors).eigenvectors(n_clusters)
+        vectors = pool.graph(self.scaling, self.n_neighbors).eigenvectors(n_clusters)
+        rows = EmbeddedRows(vectors, pool.data.sample_weight)
         return kmeans_runs(rows, n_clusters, pool.seed, n_kmeans_runs(len(pool)))[1]
 
 
@@ -410,7 +412,7 @@ def n_kmeans_runs(n_samples: int) -> int:
 
 
 def kmeans_runs(
-    rows: Array, n_clusters: int, seed: int, n_runs: int, *, repairs: bool = False
+    embedded: EmbeddedRows, n_clusters: int, seed: int, n_runs: int, *, repairs: bool = False
 ) -> tuple[tuple[Assignment, ...], Array, float]:
     """K-means runs by ascending inertia, the labels of each, and the smallest inertia.
 
@@ -418,6 +420,7 @@ def kmeans_runs(
     number; the others start at random. With `repairs`, centroids that share a cluster are moved to
     clusters that lack one.
     """
+    rows, weights = embedded.embedding, embedded.weights
     points = unit_rows(rows)
     seeds = np.random.RandomState(seed).randint(2**31 - 1, size=n_runs).tolist()
     # Candidates are fitted beside each other.
@@ -426,7 +429,7 @@ def kmeans_runs(
         for run_seed in seeds[len(starts) :]:
             random = np.random.RandomState(run_seed)
             starts.append(kmeans_plusplus(points, n_clusters, random, MAX_TRIALS))
-        refined = lloyd(EmbeddedRows(points), np.stack(starts), False, SETTLED)
+        refined = lloyd(EmbeddedRows(points, weights), np.stack(starts), False, SETTLED)
         centroids = refined.centroids
         if repairs:
             alone = (Refined(c[None], i[None]) for c, i in zip(*refined, strict=True))
@@ -434,7 +437,8 @@ def kmeans_runs(
         runs = [Assignment(run, normalize=True) for run in centroids]
         labels = labels_of_runs(runs, rows)
     pairs = zip(runs, labels, strict=True)
-    inertias = [run.squared_distances_to_label(rows, own).mean() for run, own in pairs]
+    squares = [run.squared_distances_to_label(rows, own) for run, own in pairs]
+    inertias = np.average(squares, axis=1, weights=weights)
     order = np.argsort(inertias, kind="stable")
     ordered = tuple(runs[r] for r in order)
     return ordered, labels[order].astype(LABEL_DTYPE), float(inertias[order[0]])
@@ -483,6 +487,13 @@ def shared(
     return once
 
 
+def _weighted_square(view: Array, weights: Array | None) -> float:
+    """Squared norm of a view, whose rows may have weights."""
+    if weights is None:
+        return float(np.einsum("ij,ij->", view, view, dtype=np.float64))
+    return float(np.einsum("i,ij,ij->", weights, view, view, dtype=np.float64))
+
+
 class CandidatePool:
     """Fits candidates to the same samples; prepares what they share once.
 
@@ -519,17 +530,18 @@ class CandidatePool:
 
     @classmethod
     def of(
-        cls, sample: MultiViewData, rows: Array, n_represented: int, seed: int, importance: Array
+        cls, sample: MultiViewData, rows: Array, n_represented: float, seed: int, importance: Array
     ) -> Self:
-        """Pool of some distinct rows of a sample, which represent so many samples."""
+        """Pool of some distinct rows of a sample, which represent samples of so much weight."""
         some = sample[rows]
         order = distinct_by_content(some, fit_scalings(some, STANDARDIZED))
-        bases, coordinates, errors = fit_bases(some[order])
+        distinct = some[order]
+        bases, coordinates, errors = fit_bases(distinct)
         return cls(
             coordinates,
             seed,
             rows=rows[order],
-            norm_factor=float(np.sqrt(n_represented / len(order))),
+            norm_factor=float(np.sqrt(n_represented / distinct.total_weight)),
             importance=importance,
             bases=bases,
             errors=errors,
@@ -547,8 +559,8 @@ class CandidatePool:
         """Pool of some of the samples; views have the norms of all."""
         selected = {}
         for scaling, data in self.coordinates.items():
-            factor = data.dtype.type(np.sqrt(len(data) / len(positions)))
             part = data[positions]
+            factor = data.dtype.type(np.sqrt(data.total_weight / part.total_weight))
             selected[scaling] = container_with_views(part, tuple(v * factor for v in part.views))
         rows, errors = self.rows[positions], self.errors
         return CandidatePool(
@@ -625,7 +637,7 @@ class CandidatePool:
         route: Route = "compressed" if 2 * n_rows < len(data) else "direct"
         unscaled = (ViewScaling(),) * len(data.views)
         problem = compress(data, unscaled, route, unit_norm=False)
-        kept = [float(np.einsum("ij,ij->", view, view, dtype=np.float64)) for view in data.views]
+        kept = [_weighted_square(view, data.sample_weight) for view in data.views]
         # The scaled views have norm 1, of which the bases may have left something out.
         left_out = tuple(max(0.0, 1.0 - square) for square in kept)
         scalings = (ViewScaling(norm=self.norm_factor),) * len(data.views)

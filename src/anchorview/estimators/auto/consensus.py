@@ -9,7 +9,7 @@ need to occur; equal labels in different partitions are unrelated.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sklearn.utils import gen_batches
 
 from anchorview._utils.typing import Array, ExtendedArray
+from anchorview.core.blockwise_kmeans import positive
 
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
@@ -223,12 +224,16 @@ def fit_consensus(
     families: Sequence[Family],
     n_clusters: int,
     separations: Array | None = None,
+    sample_weight: Array | None = None,
 ) -> FittedConsensus:
     """Consensus of partitions, started from the best one of each family.
 
     Partitions of clusters that are further separated have larger weights: `separations` are sums of
-    cut and valley, 0 for clusters that do not touch.
+    cut and valley, 0 for clusters that do not touch. In the clusters, samples count by their
+    weights.
     """
+    if sample_weight is not None:
+        sample_weight = sample_weight / sample_weight.mean()
     agreement = agreement_matrix(partitions, n_clusters)
     scores = cross_agreement(agreement, families)
     weights = family_weights(families)
@@ -236,7 +241,7 @@ def fit_consensus(
         weights *= np.exp(separations.min() - separations)
         weights /= weights.sum()
     starts = partitions[best_by_family(scores, families)]
-    consensus, labels = find_consensus(partitions, n_clusters, weights, starts)
+    consensus, labels = find_consensus(partitions, n_clusters, weights, starts, sample_weight)
     return FittedConsensus(consensus, labels, agreement, scores, weights)
 
 
@@ -249,7 +254,11 @@ def best_by_family(scores: Array, families: Sequence[Family]) -> list[int]:
 
 
 def find_consensus(
-    partitions: Array, n_clusters: int, weights: Array, starts: Iterable[Array]
+    partitions: Array,
+    n_clusters: int,
+    weights: Array,
+    starts: Iterable[Array],
+    sample_weight: Array | None = None,
 ) -> tuple[Consensus, Array]:
     """Consensus of partitions, and the labels that it gives to the samples.
 
@@ -258,18 +267,21 @@ def find_consensus(
     would not matter. The consensus is found again with the weights times the agreement of each
     partition with the labels, so that poor partitions count less.
     """
-    found = [iterate_consensus(partitions, n_clusters, weights, start) for start in starts]
-    shares = [_explained(own, partitions, n_clusters) @ weights for _, own in found]
+    iterate = partial(iterate_consensus, partitions, n_clusters, sample_weight=sample_weight)
+    found = [iterate(weights, start) for start in starts]
+    shares = [_explained(own, partitions, n_clusters, sample_weight) @ weights for _, own in found]
     consensus, labels = found[int(np.round(shares, DIGITS).argmax())]
     weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
     if not weights.any():
         return consensus, labels
-    return iterate_consensus(partitions, n_clusters, weights / weights.sum(), labels)
+    return iterate(weights / weights.sum(), labels)
 
 
-def _explained(labels: Array, partitions: Array, n_clusters: int) -> Array:
+def _explained(
+    labels: Array, partitions: Array, n_clusters: int, sample_weight: Array | None
+) -> Array:
     """Share of the variance of the one-hot encoded labels that clusters explain, by partition."""
-    tables = _contingency_tables(labels, partitions, n_clusters) / len(labels)
+    tables = _contingency_tables(labels, partitions, n_clusters, sample_weight) / len(labels)
     sizes = np.maximum(tables[0].sum(axis=1), np.finfo(float).tiny)
     alone = np.square(tables.sum(axis=1)).sum(axis=1)
     within = np.einsum("cja,cja,j->c", tables, tables, 1 / sizes)
@@ -277,7 +289,13 @@ def _explained(labels: Array, partitions: Array, n_clusters: int) -> Array:
 
 
 def iterate_consensus(
-    partitions: Array, n_clusters: int, weights: Array, start: Array, *, max_iter: int = 50
+    partitions: Array,
+    n_clusters: int,
+    weights: Array,
+    start: Array,
+    *,
+    sample_weight: Array | None = None,
+    max_iter: int = 50,
 ) -> tuple[Consensus, Array]:
     """Consensus of partitions with fixed weights, and its labels.
 
@@ -287,37 +305,48 @@ def iterate_consensus(
     """
     labels = start
     for _ in range(max_iter):
-        consensus = consensus_of(labels, partitions, n_clusters, weights)
+        consensus = consensus_of(labels, partitions, n_clusters, weights, sample_weight)
         before, labels = labels, consensus.labels(partitions)
         if np.array_equal(before, labels):
             break
     else:
-        tables = _contingency_tables(labels, partitions, n_clusters)
+        tables = _contingency_tables(labels, partitions, n_clusters, sample_weight)
         consensus = replace(consensus, votes=_votes(tables))
     return consensus, labels
 
 
-def consensus_of(labels: Array, partitions: Array, n_clusters: int, weights: Array) -> Consensus:
+def consensus_of(
+    labels: Array,
+    partitions: Array,
+    n_clusters: int,
+    weights: Array,
+    sample_weight: Array | None = None,
+) -> Consensus:
     """Consensus whose patterns are those of the clusters in `labels`."""
-    return _consensus_from(_contingency_tables(labels, partitions, n_clusters), weights)
+    tables = _contingency_tables(labels, partitions, n_clusters, sample_weight)
+    return _consensus_from(tables, weights)
 
 
-def _contingency_tables(labels: Array, partitions: Array, n_clusters: int) -> Array:
-    """Numbers of samples by partition, label in `labels`, and label in the partition."""
+def _contingency_tables(
+    labels: Array, partitions: Array, n_clusters: int, sample_weight: Array | None = None
+) -> Array:
+    """Numbers of samples, or weights, by partition, label, and label in the partition."""
     n_partitions = len(partitions)
     cells = n_partitions * n_clusters**2
     first_cells = np.arange(0, cells, n_clusters**2)[:, None]
-    counts = np.zeros(cells, dtype=np.int64)
+    counts = np.zeros(cells, dtype=np.int64 if sample_weight is None else np.float64)
     for block in gen_batches(partitions.shape[1], max(1, BLOCK // n_partitions)):
         rows = labels[block].astype(np.int64) * n_clusters
-        counts += np.bincount((first_cells + rows + partitions[:, block]).ravel(), minlength=cells)
+        at = (first_cells + rows + partitions[:, block]).ravel()
+        weights = None if sample_weight is None else np.tile(sample_weight[block], n_partitions)
+        counts += np.bincount(at, weights, cells)
     return counts.reshape(n_partitions, n_clusters, n_clusters)
 
 
 def _consensus_from(tables: Array, weights: Array) -> Consensus:
     """Consensus of clusters with given contingency tables."""
     sizes = tables[0].sum(axis=1)
-    shares = tables / np.maximum(sizes, 1)[:, None]
+    shares = tables / positive(sizes)[:, None]
     offsets = -0.5 * np.einsum("c,cja,cja->j", weights, shares, shares)
     offsets[sizes == 0] = -np.inf
     weighted = weights[:, None, None] * shares

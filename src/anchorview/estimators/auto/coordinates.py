@@ -17,7 +17,7 @@ from anchorview._utils.linalg import leading_directions, reciprocal, squared_nor
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, fit_scalings, with_unit_norms
-from anchorview.core.scaled_view import SparseScaledView
+from anchorview.core.scaled_view import SparseScaledView, times_roots
 from anchorview.core.solve import rank_tolerance
 from anchorview.core.truncate import Bases, iterated_subspaces, orthonormal
 from anchorview.estimators.auto.neighbor_graphs import LEADING, Landmarks, Neighbors
@@ -162,8 +162,9 @@ def fit_basis(data: MultiViewData, scaling: str) -> Basis:
     views, squares = [], []
     for p, whole in enumerate(scalings):
         rows = data.views[p]
-        rows = rows if data.available is None else rows[data.available[:, p]]
-        view, norms = _fit_view(rows, whole, data.dtype)
+        has = slice(None) if data.available is None else data.available[:, p]
+        rows = rows if data.available is None else rows[has]
+        view, norms = _fit_view(rows, whole, data.dtype, data.weights(has))
         views.append(view)
         squares.append(norms)
     pairs = zip(*squares, strict=True)
@@ -176,14 +177,18 @@ def fit_basis(data: MultiViewData, scaling: str) -> Basis:
 
 
 def _fit_view(
-    rows: Matrix, whole: ViewScaling, dtype: "np.dtype[Any]"
+    rows: Matrix, whole: ViewScaling, dtype: "np.dtype[Any]", weights: Array | None
 ) -> tuple[ViewBasis, tuple[float, float]]:
     """Basis of the rows of a view, not divided by norms yet, and squared norms of both scalings."""
     normalized = whole.unit_first
     shared = ViewScaling(unit_first=True) if normalized else replace(whole, unit_last=False)
     mean = whole.center if normalized else None
     stays_sparse = has_few_entries(rows)
-    X: Matrix = SparseScaledView(rows, whole) if stays_sparse else _scaled(rows, whole)
+    X: Matrix = (
+        SparseScaledView(rows, whole).weighted(weights)
+        if stays_sparse
+        else times_roots(_scaled(rows, whole), weights)
+    )
     square = squared_norm(X)
     if rows.shape[1] <= LEADING:
         V, center = None, np.zeros(rows.shape[1]) if mean is None else mean
@@ -202,7 +207,8 @@ def _fit_view(
     if not normalized:
         view = replace(view, reach=LONG_ROWS * float(np.median(lengths)) or None)
     with np.errstate(over="ignore"):
-        return view, (square, float(np.square(lengths * view.shortening(lengths)).sum()))
+        squares = np.square(lengths * view.shortening(lengths))
+        return view, (square, float((squares if weights is None else weights * squares).sum()))
 
 
 def _scaled(rows: Matrix, scaling: ViewScaling) -> Array:

@@ -14,6 +14,7 @@ from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
+from anchorview.core.blockwise_kmeans import positive
 from anchorview.estimators.auto.candidates import Candidate, EmbeddedCandidate, first_partitions
 from anchorview.estimators.auto.class_model import ClassModel
 from anchorview.estimators.auto.consensus import Consensus
@@ -50,6 +51,7 @@ def record_type(n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0)
         ("second_labels", np.int32),
         ("confidence", np.float64),
         ("squares", np.float64),
+        ("weight", np.float64),
         ("embedding", dtype, (n_anchors,)),
     ]
     if n_other_levels:
@@ -145,7 +147,9 @@ class Labeler:
                 records["level_labels"][:, position] = own
             return records
 
-        return self._of_blocks(of_block, part)
+        records = self._of_blocks(of_block, part)
+        records["weight"] = 1 if part.sample_weight is None else part.sample_weight
+        return records
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
@@ -217,17 +221,17 @@ class RowSums:
     """Sums of squared norms: a row may be zero."""
 
     @classmethod
-    def of(cls, embedding: Array, labels: Array, n_clusters: int) -> "RowSums":
-        """Sums over rows with these labels."""
+    def of(cls, embedding: Array, labels: Array, n_clusters: int, weights: Array) -> "RowSums":
+        """Sums over rows with these labels and weights."""
         width = embedding.shape[1]
         total = cls(np.zeros(n_clusters), np.zeros((n_clusters, width)), np.zeros(n_clusters))
         for block in row_blocks(len(labels), max(width, n_clusters)):
             own, n = labels[block], len(labels[block])
-            entries = np.ones(n), own, np.arange(n + 1)
+            entries = weights[block], own, np.arange(n + 1)
             members = sparse.csr_array(entries, shape=(n, n_clusters)).T
             rows = unit_rows(embedding[block]).astype(np.float64)
             squares = members @ np.einsum("ij,ij->i", rows, rows)
-            sizes = np.bincount(own, minlength=n_clusters) * 1.0
+            sizes = np.bincount(own, weights[block], n_clusters)
             total = total.merged(cls(sizes, members @ rows, squares))
         return total
 
@@ -247,7 +251,7 @@ class RowSums:
     @property
     def means(self) -> Array:
         """Means by cluster."""
-        return self.sums / np.maximum(self.sizes, 1)[:, None]
+        return self.sums / positive(self.sizes)[:, None]
 
     @property
     def spread(self) -> ClusterSpread:
@@ -264,10 +268,10 @@ Sums = tuple[ClusterSpread, RowSums]
 def sums_of_records(n_clusters: int, records: Array) -> Sums:
     """Sums over the samples with these records that are in a cluster."""
     records = records[records["labels"] >= 0]
-    labels = records["fitted_labels"]
+    labels, weights = records["fitted_labels"], records["weight"]
     return (
-        ClusterSpread.of(labels, records["squares"], n_clusters),
-        RowSums.of(records["embedding"], labels, n_clusters),
+        ClusterSpread.of(labels, records["squares"], n_clusters, weights),
+        RowSums.of(records["embedding"], labels, n_clusters, weights),
     )
 
 

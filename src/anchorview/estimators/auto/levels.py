@@ -265,7 +265,8 @@ def fit_levels(
             continue
         found = pool.fit(AT_LEVELS, number)
         if found.candidates:
-            result = fit_consensus(found.partitions, families_of(found.candidates), number)
+            families, weights = families_of(found.candidates), pool.data.sample_weight
+            result = fit_consensus(found.partitions, families, number, sample_weight=weights)
             fitted[number] = Clustering(found.candidates, result.consensus)
             labeled.append(LevelLabels(number, result.labels, found.by_family))
     rows = []

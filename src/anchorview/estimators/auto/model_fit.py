@@ -155,13 +155,13 @@ def fit_model(
     """
     clock = perf_counter()
     rows = np.arange(len(sample))
-    pool = CandidatePool.of(sample, rows, len(source), seed, importance)
+    pool = CandidatePool.of(sample, rows, source.total_weight, seed, importance)
     clock = say("projected the samples", clock)
     views = judge_views(source, pool)
     sample, importance = sample.with_views(views.used), relative(importance[views.used])
     if len(views.used) < len(views.table):
         # As if the other views were not there, by which samples were ordered.
-        pool = CandidatePool.of(sample, rows, len(source), seed, importance)
+        pool = CandidatePool.of(sample, rows, source.total_weight, seed, importance)
     scan = None if len(numbers) == 1 else scan_levels(pool, numbers)
     number, levels = numbers[0] if numbers else 0, None
     if scan is not None:
@@ -174,7 +174,7 @@ def fit_model(
     if count < len(pool):
         # As if the number had been given.
         kept = representative_rows(np.arange(len(pool)), pool.data.available, count)
-        pool = CandidatePool.of(sample, pool.rows[kept], len(source), seed, importance)
+        pool = CandidatePool.of(sample, pool.rows[kept], source.total_weight, seed, importance)
     pool.n_landmarks = n_landmarks(largest, len(source))
     fitted = pool.fit(POOL[budget], number, say)
     if not any(isinstance(own, EmbeddedCandidate) for own in fitted.candidates):
@@ -182,7 +182,11 @@ def fit_model(
     judged = JudgedSamples(pool.coordinates[PLAIN], pool.seed, number)
     separations = [judged.separation(own, number).total for own in fitted.partitions]
     result = fit_consensus(
-        fitted.partitions, families_of(fitted.candidates), number, np.array(separations)
+        fitted.partitions,
+        families_of(fitted.candidates),
+        number,
+        np.array(separations),
+        pool.data.sample_weight,
     )
     clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
     landmarks = {
