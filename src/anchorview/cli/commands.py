@@ -75,6 +75,7 @@ def fit(
     printing: Printing,
     batch: Path | None = options.BATCH,
     labels_known: Path | None = options.LABELS_KNOWN,
+    weights: str | None = options.WEIGHTS,
 ) -> None:
     """Cluster multi-view data; samples may lack views.
 
@@ -84,7 +85,8 @@ def fit(
 
     def load() -> LoadedData:
         opened = chosen.scheduler is not None
-        loaded = reading.load(data, batch, chosen.memory_limit, on_disk=opened)
+        limit = chosen.memory_limit
+        loaded = reading.load(data, batch, limit, weights=weights, on_disk=opened)
         if labels_known is not None:
             loaded = replace(loaded, known=read_known(labels_known, loaded))
         return about.added_to(loaded)
@@ -142,7 +144,7 @@ def _cluster(
         from anchorview.estimators.base import save_results_of
 
         estimator, data = chosen.estimator(), load()
-        given: dict[str, Any] = {"batch": data.batch}
+        given: dict[str, Any] = {"batch": data.batch, "sample_weight": data.weights}
         if data.known is not None:
             if not isinstance(estimator, AutoDALMC):
                 raise ValueError("--labels-known is for auto: leave out --method dalmc.")

@@ -27,6 +27,7 @@ class LoadedData:
     batch: Any = None
     known: Any = None
     """Classes of some samples that a fit may know."""
+    weights: Any = None
     shown: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the report with what is known about the samples."""
 
@@ -39,10 +40,12 @@ class LoadedData:
 
     @property
     def views(self) -> "MultiViewData | ViewFile":
-        """Views on disk, or in memory with batches."""
+        """Views on disk, or in memory with batches and weights."""
         from anchorview.views.container import MultiViewData
 
-        return self.file if self.on_disk else MultiViewData(self.file, batch=self.batch)
+        if self.on_disk:
+            return self.file
+        return MultiViewData(self.file, batch=self.batch, sample_weight=self.weights)
 
     @property
     def ids(self) -> "pd.Index[Any] | None":
@@ -163,9 +166,17 @@ class ReadingOptions(TableOptions):
         batch: Path | None = None,
         memory_limit: str | None = None,
         *,
+        weights: str | None = None,
         on_disk: bool = False,
     ) -> LoadedData:
-        """Read data into memory, or open them on disk if they are large and can stay there."""
+        """Read data into memory, or open them on disk if they are large and can stay there.
+
+        `weights` is a file, or the name of a column.
+        """
+        if weights is not None and not Path(weights).is_file():
+            column, reading = self._column(path, weights, on_disk=on_disk)
+            data = reading.load(path, batch, memory_limit, on_disk=on_disk)
+            return replace(data, weights=column)
         from anchorview._utils.memory import memory_budget
         from anchorview.datasets import open_views
         from anchorview.datasets.file_contents import ReadOptions
@@ -182,7 +193,23 @@ class ReadingOptions(TableOptions):
                 "--zero-rows-missing needs the data in memory. Convert them with 'anchorview "
                 "convert --zero-rows-missing' first, and pass the new folder."
             )
-        return data if batch is None else replace(data, batch=_read_batch(batch, data))
+        if weights is not None:
+            data = replace(data, weights=_read_column(Path(weights), data, "weights"))
+        return data if batch is None else replace(data, batch=_read_column(batch, data, "batches"))
+
+    def _column(self, path: Path, name: str, *, on_disk: bool) -> "tuple[Any, ReadingOptions]":
+        """Column of obs or of a table, and options by which it is no feature."""
+        if Path(path).suffix.lower() not in (".h5ad", ".h5mu"):
+            column = replace(self, labels=name).load(path, on_disk=on_disk).file.target
+            return column, replace(self, drop=[*(self.drop or ()), name])
+        from anndata.io import read_elem
+        from h5py import File
+
+        with File(path) as file:
+            obs = read_elem(file["obs"])
+        if name not in obs:
+            raise ValueError(f"{path}: obs has no column {name!r}, only {', '.join(obs.columns)}.")
+        return obs[name], self
 
     def load_for(self, model: Any, path: Path, batch: Path | None = None) -> LoadedData:
         """Load data for a fitted model, with the matrices on which it was fitted."""
@@ -307,8 +334,8 @@ def read_known(path: Path, data: LoadedData) -> Any:
     return numbers if numbers.notna().equals(known.notna()) else known
 
 
-def _read_batch(path: Path, data: LoadedData) -> Any:
-    """Batches in a file: a column of them in the order of the samples, or after one of ids."""
+def _read_column(path: Path, data: LoadedData, what: str) -> Any:
+    """Values in a file: a column of them in the order of the samples, or after one of ids."""
     from anchorview._utils.errors import DataFileError
     from anchorview.datasets.file_contents import ReadOptions
     from anchorview.datasets.formats.table_files import read_table
@@ -319,8 +346,8 @@ def _read_batch(path: Path, data: LoadedData) -> Any:
     if table.shape[1] != 1:
         known = "no sample ids" if ids is None else "sample ids"
         raise DataFileError(
-            f"{path} has {table.shape[1]} columns with batches, and the data have {known}. Give a "
-            "header and one column with the batches in the order of the samples, or sample ids and "
-            "batches."
+            f"{path} has {table.shape[1]} columns with {what}, and the data have {known}. Give a "
+            f"header and one column with the {what} in the order of the samples, or sample ids and "
+            f"{what}."
         )
     return table.iloc[:, 0].to_numpy() if ids is None else table.iloc[:, 0]

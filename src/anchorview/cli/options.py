@@ -187,6 +187,12 @@ BATCH = option(
 )
 
 
+WEIGHTS = option(
+    "How much each sample counts: a column of the data, or a CSV file like that of --batch.",
+    metavar="COLUMN|FILE",
+)
+
+
 def _setting(description: str, *names: str, **rest: Any) -> Any:
     return option(description, *names, panel="Settings of dalmc", **rest)
 
