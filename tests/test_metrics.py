@@ -161,3 +161,14 @@ def test_stability_is_the_mean_over_all_pairs_of_seeds_and_needs_several(monkeyp
         stability(KMeans(2), np.eye(4), n_seeds=1)
     with pytest.raises(ValueError, match="DBSCAN has no parameter random_state"):
         stability(DBSCAN(), np.eye(4))
+
+
+def test_weights_are_repeated_samples():
+    rng = np.random.default_rng(0)
+    y_true, y_pred, w = rng.integers(4, size=(3, 60))
+    repeated = clustering_scores(np.repeat(y_true, w), np.repeat(y_pred, w))
+    weighted = clustering_scores(y_true, y_pred, sample_weight=w)
+    assert weighted == pytest.approx(repeated, abs=1e-12)
+    assert clustering_scores(y_true, y_pred)["ARI"] == pytest.approx(
+        adjusted_rand_score(y_true, y_pred)
+    )

@@ -3,6 +3,7 @@
 import json
 import re
 
+import anndata
 import numpy as np
 import pandas as pd
 import pytest
@@ -242,6 +243,29 @@ def test_batches_are_matched_by_id_and_kept_by_the_model(batch_tables, planted, 
     np.testing.assert_array_equal(labels_in(out), labels)
     assert "batch" in error_of("predict", model, batch_tables)
     assert "Cluster" in output_of("explain", model, batch_tables, "--batch", file)
+
+
+@pytest.mark.parametrize("kind", ["column", "ids", "order", "obs"])
+def test_weights_are_a_column_or_a_file(batch_tables, planted, tmp_path, kind):
+    views, ids = planted[0], [f"s{i}" for i in range(120)]
+    weights = np.random.default_rng(0).integers(0, 4, 120) + 0.5
+    file, out, data, given = tmp_path / "weights.csv", tmp_path / "labels.csv", batch_tables, "w"
+    if kind == "column":
+        first = next(iter(batch_tables.iterdir()))
+        pd.read_csv(first, index_col=0).assign(w=weights).to_csv(first)
+    elif kind == "obs":
+        obs, data = pd.DataFrame({"w": weights}, ids), tmp_path / "data.h5ad"
+        anndata.AnnData(np.hstack(list(views.values())), obs).write_h5ad(data)
+        views = {"X": np.hstack(list(views.values()))}
+    else:
+        table, given = pd.DataFrame({"w": weights}, ids), file
+        shuffled = table.sample(frac=1, random_state=0) if kind == "ids" else table
+        shuffled.to_csv(file, index=kind == "ids")
+    output_of("fit", data, *DALMC_3, "--weights", given, "--out", out)
+    expected = DALMC(3, random_state=0).fit(views, sample_weight=weights)
+    assert adjusted_rand_score(labels_in(out), expected.labels_) == 1
+    missing = error_of("fit", data, *DALMC_3, "--weights", "no such column")
+    assert "no such column" in missing
 
 
 def test_errors_of_batches_name_the_file(batch_tables, planted, tmp_path):

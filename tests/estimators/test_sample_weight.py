@@ -14,6 +14,7 @@ from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
 from anchorview.core import assign
 from anchorview.core.blockwise_kmeans import EmbeddedRows, sampled_rows
 from anchorview.estimators.auto import auto_dalmc
+from anchorview.inspection import cluster_markers
 from anchorview.sources import disk_source
 from helpers.data import clustered_views
 
@@ -243,3 +244,15 @@ def test_heavy_samples_decide_what_auto_separates():
     heavy = np.where(y == z, 50.0, 0.5)
     labels = AutoDALMC(2, random_state=0).fit(views, sample_weight=heavy).labels_
     assert adjusted_rand_score(labels[y == z], y[y == z]) > 0.9
+
+
+def test_summaries_and_markers_of_weighted_samples_are_those_of_repeated_ones():
+    views, w = views_of("missing"), weights()
+    model = model_of().fit(views, sample_weight=w)
+    repeated = np.repeat(np.arange(N), w)
+    data = MultiViewData(views, sample_weight=w)
+    more = {name: X[repeated] for name, X in views.items()}
+    columns = ["size", "share", "confidence", "nearest_cluster", "separation", "features"]
+    columns += [f"view:{name}" for name in views]
+    pd.testing.assert_frame_equal(model.summary(data)[columns], model.summary(more)[columns])
+    pd.testing.assert_frame_equal(cluster_markers(model, data), cluster_markers(model, more))

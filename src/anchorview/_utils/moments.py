@@ -176,5 +176,10 @@ def _of_sparse_groups(rows: Matrix, groups: Array, pivot: Array, sums: sparse.cs
     return Moments(weight, mean, squares)
 
 
+def as_counts(weights: Array) -> Array:
+    """Sums of weights as integers, if they are whole numbers as those of samples are."""
+    return weights.astype(np.int64) if (weights == np.rint(weights)).all() else weights
+
+
 def _quotient(sums: Array, weight: Array) -> Array:
     return np.divide(sums, weight, out=np.zeros_like(sums), where=weight > 0)

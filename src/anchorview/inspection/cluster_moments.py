@@ -43,10 +43,12 @@ class ClusterMoments(NamedTuple):
     """Number of values that are not zero."""
 
     @classmethod
-    def of(cls, rows: Matrix, labels: Array, n_clusters: int) -> "ClusterMoments":
-        """Moments of some rows with labels."""
-        values = group_moments(rows, labels, n_clusters)
-        sums = group_matrix(labels, n_clusters)
+    def of(
+        cls, rows: Matrix, labels: Array, n_clusters: int, weights: Array | None = None
+    ) -> "ClusterMoments":
+        """Moments of some rows with labels, which may have weights."""
+        values = group_moments(rows, labels, n_clusters, weights)
+        sums = group_matrix(labels, n_clusters, weights)
         nonzeros = sums @ (rows != 0).astype(np.float64)
         unknown = sums.sum(axis=1)[:, None] - values.weight
         return cls(values, dense_rows(nonzeros, slice(None)) - unknown)
@@ -166,7 +168,8 @@ def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Vi
                 levels = levels[: MAX_TEXT_LEVELS + 1]
                 known &= codes < len(levels)
             cells = codes[known].astype(np.intp) * n_clusters + labels[known]
-            counts = _counts(cells, (len(levels), n_clusters))
+            shape = len(levels), n_clusters
+            counts = np.bincount(cells, part.weights(known), np.prod(shape)).reshape(shape)
             occurs = np.asarray(counts.any(axis=1))
             counted.append(pd.DataFrame(counts, _index_of_levels(j, levels.tolist()))[occurs])
         dates, texts = (
@@ -183,15 +186,16 @@ def _index_of_levels(column: int, levels: list[Any]) -> pd.MultiIndex:
 
 
 def _view_moments(n_clusters: int, part: MultiViewData, p: int, labels: Array) -> ClusterMoments:
-    view, rows = part.views[p], None
+    view, rows, weights = part.views[p], None, part.sample_weight
     if part.available is not None and not part.available[:, p].all():
         rows = np.flatnonzero(part.available[:, p])
-        labels = labels[rows]
+        labels, weights = labels[rows], part.weights(rows)
 
     def block_moments(block: slice) -> ClusterMoments:
         values = view[block if rows is None else rows[block]]
         values = values.toarray() if isinstance(values, TableView | LowRankSum) else values
-        return ClusterMoments.of(values, labels[block], n_clusters)
+        block_weights = None if weights is None else weights[block]
+        return ClusterMoments.of(values, labels[block], n_clusters, block_weights)
 
     shape = n_clusters, view.shape[1]
     total = ClusterMoments(Moments(*np.zeros((3, *shape))), np.zeros(shape))
@@ -210,7 +214,3 @@ def _block_rows(view: Matrix, n_clusters: int) -> int:
         return max(1, max(SPARSE_BLOCK, n_clusters * width) * n // max(1, view.nnz))
     step = max(CACHED_BLOCK // (8 * width), ROWS_PER_CLUSTER * n_clusters)
     return max(1, min(step, LARGEST_DENSE_BLOCK // (8 * width)))
-
-
-def _counts(cells: Array, shape: tuple[int, int]) -> Array:
-    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from anchorview._utils.moments import as_counts
 from anchorview._utils.text import percent
 from anchorview._utils.typing import Array
 from anchorview.inspection.cluster_moments import (
@@ -68,7 +69,7 @@ def cluster_markers(
           and otherwise 1e6 with the sign of the difference, the largest that is reported.
         - `mean_in`, `mean_out`: mean in the cluster and of the other samples.
         - `nonzero_in`, `nonzero_out`: share of values that are not 0.
-        - `n_in`, `n_out`: number of values.
+        - `n_in`, `n_out`: number of values, or sum of the weights of their samples.
         - `statistic`, `p_value`: Welch's t-test, two-sided; NaN with fewer than two values.
         - `q_value`: p-value adjusted for all clusters and features by Benjamini and Hochberg.
 
@@ -225,8 +226,8 @@ def _statistics(inside: ClusterMoments, outside: ClusterMoments) -> dict[str, Ar
             "mean_out": mean_out,
             "nonzero_in": inside.nonzeros / n_in,
             "nonzero_out": outside.nonzeros / n_out,
-            "n_in": n_in.astype(np.int64),
-            "n_out": n_out.astype(np.int64),
+            "n_in": as_counts(n_in),
+            "n_out": as_counts(n_out),
             "statistic": np.where(equal & testable, 0, test.statistic),
             "p_value": np.where(equal & testable, 1, test.pvalue),
         }

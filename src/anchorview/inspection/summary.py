@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_scalar
 
-from anchorview._utils.moments import Moments, group_moments
+from anchorview._utils.moments import Moments, as_counts, group_moments
+from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import ClusterDistances, Explanation
 from anchorview.estimators.preparation import Preparation
 from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
@@ -46,7 +47,7 @@ def cluster_summary(
 
         - `title`: the readable features that set the cluster apart, in a few words, such as
           ``"audio: price 110, stereo"``; or its name, given by ``relabel``. All are different.
-        - `size`, `share`: number of samples, and their share of all.
+        - `size`, `share`: number of samples, or sum of their weights, and the share of all.
         - `confidence`: mean confidence of the samples, as for :func:`doubtful`.
         - `nearest_cluster`: the cluster whose center has the smallest mean squared distance to the
           samples of this one; distances are those of :func:`representatives`.
@@ -115,7 +116,7 @@ def summary_of(labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.Da
     return summary.join(pd.DataFrame(shares, summary.index, names))
 
 
-def distance_moments(block: ClusterDistances) -> Moments:
+def distance_moments(block: ClusterDistances, weights: Array | None = None) -> Moments:
     """Moments by cluster of confidence, squared distances to all centers, and separation.
 
     The separation from a cluster is (b - a) / max(a, b), with the distances a to the center of the
@@ -126,12 +127,12 @@ def distance_moments(block: ClusterDistances) -> Moments:
     larger, apart = np.maximum(distances, to_cluster), distances - to_cluster
     separation = np.divide(apart, larger, out=np.zeros_like(apart), where=larger > 0)
     values = np.column_stack([block.confidence, squares, separation])
-    return group_moments(values, block.labels, squares.shape[1])
+    return group_moments(values, block.labels, squares.shape[1], weights)
 
 
 def distance_table(moments: Moments, clusters: "pd.Index[Any]") -> pd.DataFrame:
     """The first columns of :func:`cluster_summary`, of :func:`distance_moments`."""
-    sizes = moments.weight[:, 0].astype(np.intp)
+    sizes = as_counts(moments.weight[:, 0])
     confidence, squares, separation = np.split(moments.mean, [1, 1 + len(sizes)], axis=1)
     filled = sizes > 0
     squares = np.where(filled, squares, np.inf)
@@ -181,7 +182,7 @@ def _part_sums(
     distances, medoids = [], []
     for block in explanation.distances(part):
         labels[block.rows] = block.labels
-        distances.append(distance_moments(block))
+        distances.append(distance_moments(block, part.weights(block.rows)))
         medoids.append(samples_of_blocks([block], part.first_row, keep))
     return _Sums(
         reduce(Moments.merged, distances),

@@ -100,7 +100,7 @@ def contribution_moments(
 ) -> Moments:
     """Moments of the contributions of views by cluster, of the samples that have the view."""
     labels, rows = function(part)
-    return group_moments(rows, labels, n_clusters)
+    return group_moments(rows, labels, n_clusters, part.sample_weight)
 
 
 def _rows_of(function: PartContributions, part: MultiViewData) -> Array:
