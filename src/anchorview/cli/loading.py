@@ -202,14 +202,13 @@ class ReadingOptions(TableOptions):
         if Path(path).suffix.lower() not in (".h5ad", ".h5mu"):
             column = replace(self, labels=name).load(path, on_disk=on_disk).file.target
             return column, replace(self, drop=[*(self.drop or ()), name])
-        from anndata.io import read_elem
-        from h5py import File
+        from anchorview.views.stored_anndata import StoredCells
 
-        with File(path) as file:
-            obs = read_elem(file["obs"])
-        if name not in obs:
-            raise ValueError(f"{path}: obs has no column {name!r}, only {', '.join(obs.columns)}.")
-        return obs[name], self
+        cells = StoredCells(Path(path))
+        if name not in cells.obs_columns:
+            known = ", ".join(cells.obs_columns)
+            raise ValueError(f"{path}: obs has no column {name!r}, only {known}.")
+        return cells.obs_column(name), self
 
     def load_for(self, model: Any, path: Path, batch: Path | None = None) -> LoadedData:
         """Load data for a fitted model, with the matrices on which it was fitted."""
