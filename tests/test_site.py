@@ -41,7 +41,7 @@ TASKS = {
     "Run on a cluster of machines": (["Scaling", "Dask"], 'Client("tcp://scheduler:8786")'),
     "See the benchmark": (["Project", "Benchmark"], "16 data sets"),
     "See how it works": (["User guide", "How it works"], "Step by step"),
-    "Move code from scikit-learn": (["User guide", "scikit-learn"], "np.hstack(views)"),
+    "Move code from scikit-learn": (["User guide", "Coming from scikit-learn"], "np.hstack(views)"),
 }
 """What a reader of the landing page wants to do, the links to follow, and what answers it there."""
 
