@@ -180,16 +180,16 @@ LABELS_KNOWN = option(
     "CSV file with the known classes of some samples, which clusters become: sample ids, or "
     "positions from 0, and classes.",
     "--labels-known",
+    panel="Samples",
 )
 BATCH = option(
     "CSV file of batches to take out: one column in the order of the samples, or sample ids and "
     "batches."
 )
-
-
 WEIGHTS = option(
     "How much each sample counts: a column of the data, or a CSV file like that of --batch.",
     metavar="COLUMN|FILE",
+    panel="Samples",
 )
 
 
@@ -246,8 +246,9 @@ class FitOptions(Settings):
         "How much a view counts (1 by default).", "--importance", metavar="VIEW=NUMBER"
     )
     reference: Path | None = option(
-        "Saved model whose clusters the new ones continue: the same numbers and names.",
+        "Saved model with clusters that the new ones continue: the same numbers and names.",
         metavar="MODEL",
+        panel="Samples",
     )
     memory_limit: str | None = option(
         "Memory to use, such as 2GB; half of the free memory by default."
