@@ -96,7 +96,7 @@ def test_three_months_with_a_split_a_merge_and_a_new_cluster(kind, known, tmp_pa
         "gone later",
         0,
     ]
-    with pytest.raises(ValueError, match=f"Cluster {both_c} has vanished"):
+    with pytest.raises(ValueError, match=f"{both_c}.? is not a cluster: they have the numbers"):
         latest.relabel({both_c: "other"})
     for model in (latest, round_trip(latest, tmp_path)):
         np.testing.assert_array_equal(np.asarray(model.predict(three)), latest.labels_)
@@ -223,3 +223,16 @@ def test_what_a_reference_must_be(digits):
     ablation.fit(known)
     assert (model.fit(known, reference=ablation).changes_["change"] != "new").all()
     assert len(model.fit(MultiViewData(views), reference=old).changes_) == 3
+
+
+def test_classes_keep_their_names():
+    views, y = clustered_views(200, 4, separation=6.0)
+    old = AutoDALMC(4, budget="fast", random_state=0).fit(views).relabel({0: "old", 1: "b"})
+    known = np.full(len(y), None, dtype=object)
+    known[np.flatnonzero(old.labels_ == 1)[:5]] = "b"
+    known[np.flatnonzero(old.labels_ == 2)[:5]] = "c"
+    model = AutoDALMC(4, budget="fast", random_state=1).fit(views, known, reference=old)
+    assert model.cluster_names_ == ("old", "b", "c", "3")
+    assert (model.labels_ == old.labels_).mean() > 0.95
+    assert (model.predict(views) == np.array(model.cluster_names_)[model.labels_]).all()
+    assert model.changes_["name"].tolist() == ["old", "b", "c", "3"]

@@ -1,8 +1,9 @@
 """Clusters of a fit that continue those of an earlier model, and what has changed between both."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -133,9 +134,14 @@ def _continue(
     counts = _counts(before[0], labels, len(sizes_before), len(sizes))
     changes = Changes(counts, sizes_before, sizes, _are_far(labels, before[1], len(sizes)))
     old = reference._relabeling or Relabeling(np.empty(0, np.int32), ("",) * len(sizes_before))
-    relabeling = Relabeling(changes.numbers, changes.names_after(old.names), old.output)
+    own = model._relabeling or Relabeling(changes.numbers, ("",) * len(sizes))
+    output = "names" if "names" in (old.output, own.output) else "numbers"
+    names = changes.names_after(old.names, own.names)
+    relabeling = Relabeling(changes.numbers, names, output)
     by_chance = 1 - _overlap(_counts(again, labels, None, len(sizes))).max(axis=0)
-    model.changes_ = changes.table(old.names, by_chance)
+    model.changes_ = changes.table(
+        [new or before for new, before in zip_longest(names, old.names)], by_chance
+    )
     model.labels_ = labels if out is not None else model.labels_
     model._relabeling = relabeling.after(model._relabeling)
     model._relabel_samples(relabeling)
@@ -192,10 +198,15 @@ class Changes:
         self.numbers[added] = len(sizes_before) + np.arange(len(added))
         self._comes = comes
 
-    def names_after(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of all numbers: those of old clusters that continue, empty for all others."""
-        continued = [name if c in self.numbers else "" for c, name in enumerate(names)]
-        return (*continued, *[""] * (int(self.numbers.max()) + 1 - len(names)))
+    def names_after(self, old: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of all numbers: those of known classes, and of old clusters that continue."""
+        names = [
+            name if c in self.numbers and name not in own else "" for c, name in enumerate(old)
+        ]
+        names += [""] * (int(self.numbers.max()) + 1 - len(old))
+        for number, name in zip(self.numbers.tolist(), own, strict=True):
+            names[number] = name or names[number]
+        return tuple(names)
 
     def _sources(self, new: int) -> Array:
         """Old clusters of which a new one has most samples, or that are a quarter of it."""
@@ -212,12 +223,11 @@ class Changes:
             return "continued", self.numbers[[new]]
         return ("split from", sources) if len(sources) else ("new", sources)
 
-    def table(self, names: tuple[str, ...], by_chance: Array) -> pd.DataFrame:
+    def table(self, names: Sequence[str | None], by_chance: Array) -> pd.DataFrame:
         """One row per cluster, old or new; `by_chance` is how much new ones move in another fit."""
 
         def shown(clusters: Array) -> str:
-            known = ((*names, *[""] * len(self.numbers))[c] or str(c) for c in clusters.tolist())
-            return ", ".join(known)
+            return ", ".join(names[c] or str(c) for c in clusters.tolist())
 
         rows: dict[int, tuple[Any, ...]] = {}
         sizes_before = np.append(self.sizes_before, np.zeros(len(self.numbers), np.int64))

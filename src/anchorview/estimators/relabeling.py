@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview._utils.text import listed, one_line, quoted, shorten
+from anchorview._utils.text import in_words, listed, one_line, quoted, shorten
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import ClusterSpread
 
@@ -58,24 +58,21 @@ class Relabeling:
 
 
 def relabeling_from(
-    mapping: Mapping[Any, Any], names: tuple[str, ...], known: set[int] | None = None
+    mapping: Mapping[Any, Any], names: tuple[str, ...], known: set[int]
 ) -> Relabeling:
     """Relabeling of clusters, with or without names, by a mapping from numbers or names.
 
     Clusters with equal names become one, and those that are mapped to the number of another cluster
-    are merged with it. The new clusters are in the order of their first clusters. `known` are those
-    that exist, by default all: numbers of a cluster that has vanished stand for none.
+    are merged with it. The new clusters are in the order of their first clusters. `known` are the
+    numbers of clusters that have not vanished.
     """
     groups: list[str | int] = [name or cluster for cluster, name in enumerate(names)]
     new: dict[int, str | int] = {}
     for key, value in mapping.items():
-        cluster = _cluster(key, names)
+        cluster = _cluster(key, names, known)
         if cluster in new:
             raise ValueError(f"Cluster {quoted(key)} is in the mapping twice, by number and name.")
-        new[cluster] = _name_or_number(key, value, len(names))
-        for number in (cluster, new[cluster]):
-            if known is not None and isinstance(number, int) and number not in known:
-                raise ValueError(f"Cluster {number} has vanished since reference. Leave it out.")
+        new[cluster] = _name_or_number(key, value, known)
     before = list(groups)
     for cluster, value in new.items():
         if isinstance(value, int) and new.get(value, value) != value:
@@ -91,15 +88,15 @@ def relabeling_from(
     return Relabeling(clusters, tuple(g if isinstance(g, str) else "" for g in distinct))
 
 
-def _cluster(key: Any, names: tuple[str, ...]) -> int:
+def _cluster(key: Any, names: tuple[str, ...], known: set[int]) -> int:
     """Number of the cluster that a number or a name stands for; names are never numbers."""
     if isinstance(key, str) and key and key in names:
         return names.index(key)
     number = _number(key)
-    if number is None or not 0 <= number < len(names):
+    if number is None or number not in known:
         named = [name for name in names if name]
         raise ValueError(
-            f"{quoted(key)} is not a cluster: they have the numbers from 0 to {len(names) - 1}"
+            f"{quoted(key)} is not a cluster: they have the numbers {_numbers(known)}"
             f"{f' and the names {listed(named)}' if named else ''}."
         )
     return number
@@ -113,17 +110,22 @@ def _number(value: Any) -> int | None:
     return int(value) if whole else None
 
 
-def _name_or_number(key: Any, value: Any, count: int) -> str | int:
+def _numbers(known: set[int]) -> str:
+    last = max(known)
+    return f"from 0 to {last}" if len(known) == last + 1 else in_words(sorted(known), 20)
+
+
+def _name_or_number(key: Any, value: Any, known: set[int]) -> str | int:
     """New name of a cluster, or the number of the cluster that it is merged with."""
     name = value.strip() if isinstance(value, str) else value
     number = _number(name)
-    if number is not None and 0 <= number < count:
+    if number is not None and number in known:
         return number
     if number is None and isinstance(name, str) and name:
         return name
     raise ValueError(
         f"Cluster {key} cannot have the name {quoted(value)}: give a text that is not a number, or "
-        f"the number of the cluster to merge it with, from 0 to {count - 1}."
+        f"the number of the cluster to merge it with, {_numbers(known)}."
     )
 
 
@@ -229,7 +231,7 @@ class RelabelMixin:
         if output not in (None, *OUTPUTS):
             raise ValueError(f"output={output!r} should be 'numbers', 'names' or None.")
         before = "numbers" if relabeling is None else relabeling.output
-        known = None if relabeling is None else set(relabeling.clusters.tolist())
+        known = set(range(len(names)) if relabeling is None else relabeling.clusters.tolist())
         new = relabeling_from(new_names(mapping, self), names, known)
         new = replace(new, output=output or before)
         self._relabeling = new.after(relabeling)
@@ -242,7 +244,7 @@ class RelabelMixin:
         if names is None or isinstance(labels, np.memmap):
             return labels
         by_name = relabeling is not None and relabeling.output == "names"
-        return by_block(partial(_named, names), labels, dtype=object) if by_name else labels
+        return by_block(partial(named, names), labels, dtype=object) if by_name else labels
 
     def _relabel_samples(self, new: Relabeling) -> None:
         # Label -1 stays what it is: the last entry.
@@ -274,7 +276,7 @@ class RelabelMixin:
         return self._cluster_spread.membership_scale(self.n_clusters_fit_)
 
 
-def _named(names: tuple[str, ...], labels: Array) -> Array:
+def named(names: tuple[str, ...], labels: Array) -> Array:
     """Names of clusters; negative numbers stay."""
     named = np.array(names, dtype=object)[labels]
     named[labels < 0] = labels[labels < 0]

@@ -15,6 +15,7 @@ from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.explanation import Explanation, explanation_of_model
 from anchorview.estimators.preparation import Preparation, words_of_texts
+from anchorview.estimators.relabeling import named
 from anchorview.sources.open_source import open_source
 from anchorview.views.alignment import matched_rows
 from anchorview.views.container import MultiViewData
@@ -229,4 +230,4 @@ def _named(model: Any, labels: Any) -> Array:
     """Names of clusters, if the model has any, else the labels."""
     names = getattr(model, "cluster_names_", None)
     labels = np.asarray(labels)
-    return labels if names is None else np.array(names, dtype=object)[labels]
+    return labels if names is None else named(names, labels)
