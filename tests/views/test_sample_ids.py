@@ -1,6 +1,5 @@
 """Samples are matched by id: the same id has the same label in every form of input."""
 
-import unicodedata
 import warnings
 from functools import cache
 from pathlib import Path
@@ -194,26 +193,6 @@ def test_frames_give_series_and_arrays_give_arrays(make, views):
     if hasattr(model, "predict_with_confidence"):
         found = model.predict_with_confidence(frames)
         assert [values.name for values in found] == ["cluster", "confidence"]
-
-
-SPELLINGS = {
-    "blanks at the ends": lambda i: (f"s{i}", f"s{i} "),
-    "case": lambda i: (f"s{i}", f"S{i}"),
-    "leading zeros": lambda i: (f"{i}", f"{i:05}"),
-    "their type": lambda i: (i, f"{i}"),
-    "the Unicode form": lambda i: (f"\u00e9{i}", unicodedata.normalize("NFD", f"\u00e9{i}")),
-}
-
-
-@pytest.mark.parametrize("difference", SPELLINGS)
-def test_a_warning_says_what_would_match_nearly_disjoint_ids(difference, views):
-    pairs = [SPELLINGS[difference](i) for i in range(1, N)]
-    ids = [["same", *of_view] for of_view in zip(*pairs, strict=True)]
-    two = framed(dict(list(views.items())[:2]), ids)
-    x, y = map(repr, pairs[0])
-    expected = f"{SHARED}.*{x} and {y}, differ only in {difference}"
-    with pytest.warns(UserWarning, match=expected):
-        DALMC(3, random_state=0).fit(two)
 
 
 def test_shared_ids_are_expected_unless_join_is_given(views, tmp_path):

@@ -1,6 +1,5 @@
 """Alignment of samples by id: the union of the ids of all views, in order of first appearance."""
 
-import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -47,16 +46,6 @@ def union_of_ids(indices: "Sequence[pd.Index[Any]]") -> "pd.Index[Any]":
     return ids
 
 
-SPELLINGS: dict[str, Callable[[str], str]] = {
-    "their type": str,
-    "blanks at the ends": str.strip,
-    "case": str.casefold,
-    "leading zeros": lambda sample: sample.lstrip("0"),
-    "the Unicode form (NFC or NFD)": lambda sample: unicodedata.normalize("NFC", sample),
-}
-"""Differences between ids of the same samples, and what removes them."""
-
-
 def least_shared(shared: NDArray[Any], share: float) -> tuple[int, int] | None:
     """View that shares less than a share of ids with all others, and the most similar of these.
 
@@ -88,43 +77,27 @@ def require_shared_ids(
 def warn_if_few_shared(
     shared: NDArray[Any],
     descriptions: Sequence[str],
-    compare: Callable[[int, int], tuple[Any, Any, str]],
+    examples: Callable[[int, int], tuple[Any, Any]],
 ) -> None:
     """Warn about a view that shares few ids with all other views, by the smaller of two views.
 
-    `compare` is as `compare_ids`, for two positions.
+    `examples` is as `unshared_ids`, for two positions.
     """
     if (pair := least_shared(shared, FEW)) is not None:
         p, q = pair
-        a, b, difference = compare(p, q)
+        a, b = examples(p, q)
         warnings.warn(
             f"{descriptions[p]} and {descriptions[q]} share only {shared[p, q]} sample ids: the "
-            f"rest are like {quoted(a)} and {quoted(b)}. {difference}Samples are aligned by id; if "
-            "these do lack views, pass join='outer' to fit, or join='inner' to use only those that "
-            "have all.",
+            f"rest are like {quoted(a)} and {quoted(b)}. Samples are aligned by id: write ids of a "
+            "sample alike, in type, case, blanks and leading zeros. If samples do lack views, pass "
+            "join='outer' to fit, or join='inner' to use only those that have all.",
             stacklevel=2,
         )
 
 
-def compare_ids(a: "pd.Index[Any]", b: "pd.Index[Any]") -> tuple[Any, Any, str]:
-    """Return ids that only one of two views has, and a sentence that says what would match."""
-    only_a, only_b = a[~a.isin(b)], b[~b.isin(a)]
-    alike = {name: spelled_alike(only_a, only_b, spelled) for name, spelled in SPELLINGS.items()}
-    difference = max(alike, key=lambda name: len(alike[name]))
-    advice = ""
-    if pairs := alike[difference]:
-        x, y = map(quoted, pairs[0])
-        advice = f"{len(pairs)} ids, such as {x} and {y}, differ only in {difference}: write them "
-        advice += "alike. "
-    return only_a[0], only_b[0], advice
-
-
-def spelled_alike(
-    a: "pd.Index[Any]", b: "pd.Index[Any]", spelled: Callable[[str], str]
-) -> list[tuple[Any, Any]]:
-    """Pairs of ids of two views that have the same spelling."""
-    known = {spelled(str(sample)): sample for sample in b}
-    return [(x, known[key]) for x in a if (key := spelled(str(x))) in known]
+def unshared_ids(a: "pd.Index[Any]", b: "pd.Index[Any]") -> tuple[Any, Any]:
+    """First ids that only one of two views has."""
+    return a[~a.isin(b)][0], b[~b.isin(a)][0]
 
 
 def align_frames(
@@ -157,7 +130,7 @@ def align_frames(
     shared = np.array([[int(a.isin(b).sum()) for b in indices] for a in indices])
     require_shared_ids(shared, names, [next(iter(index), None) for index in indices])
     if expects_shared_ids:
-        warn_if_few_shared(shared, names, lambda p, q: compare_ids(indices[p], indices[q]))
+        warn_if_few_shared(shared, names, lambda p, q: unshared_ids(indices[p], indices[q]))
     ids = union_of_ids(indices)
     for p, index in zip(frames, indices, strict=True):
         if not index.equals(ids):

@@ -18,9 +18,9 @@ from anchorview._utils.text import describe_view, listed
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.alignment import (
     align_frames,
-    compare_ids,
     reindex_rows,
     require_unique_ids,
+    unshared_ids,
     warn_if_few_shared,
 )
 from anchorview.views.anndata_matrices import (
@@ -133,7 +133,7 @@ def parse(
             of_view = [views.sample_ids[has] for has in views.available.T]
             has = views.available.astype(int)
             warn_if_few_shared(
-                has.T @ has, views.descriptions, lambda p, q: compare_ids(of_view[p], of_view[q])
+                has.T @ has, views.descriptions, lambda p, q: unshared_ids(of_view[p], of_view[q])
             )
     views = _with_columns(views)
     return views if views.in_dask else views.aligned()

@@ -260,22 +260,19 @@ def object_values(matrix: Array, columns: Any) -> Array:
         with suppress(TypeError, ValueError):
             return matrix.astype(np.float64)
     for (row, *column), value in np.ndenumerate(matrix):
-        try:
-            if isinstance(value, str):
-                raise ValueError("a text is not converted: it may be a code")
-            if isinstance(value, list | np.ndarray):
-                raise TypeError("argument must be a string or a number")
-            float(value)
-        except (TypeError, ValueError) as error:
-            name = "".join(str(quoted(i if columns is None else columns[i])) for i in column)
-            place = f"column {name} is not numeric: row {row}" if column else f"row {row}"
-            text = "the text " if isinstance(value, str) else ""
-            # scikit-learn's checks look for the reason, "argument must be ...".
-            raise type(error)(
-                f"{place} holds {text}{quoted(value)}, which is not a number. Convert the "
-                "column if it holds numbers (astype(float) in pandas), or encode or drop it "
-                f"({one_line(error)})."
-            ) from error
+        is_text = isinstance(value, str)
+        if not (is_text or isinstance(value, list | np.ndarray)):
+            with suppress(TypeError, ValueError):
+                float(value)
+                continue
+        name = "".join(str(quoted(i if columns is None else columns[i])) for i in column)
+        place = f"column {name} is not numeric: row {row}" if column else f"row {row}"
+        # scikit-learn's checks look for "argument must be a string or a number".
+        raise (ValueError if is_text else TypeError)(
+            f"{place} holds {'the text ' * is_text}{quoted(value)}, which is not a number. Convert "
+            "the column if it holds numbers (astype(float) in pandas), or encode or drop it"
+            f"{'' if is_text else ' (the argument must be a string or a number)'}."
+        )
     return matrix.astype(np.float64)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import quoted
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors
-from anchorview.views.alignment import require_shared_ids, spelled_alike, union_of_ids
+from anchorview.views.alignment import require_shared_ids, union_of_ids
 from anchorview.views.table_columns import TableView, concatenated
 
 CODE = re.compile("0[0-9]+")
@@ -164,11 +164,13 @@ def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "
         return next(iter(ids.values()))
     for (file, own), (other, others) in combinations(ids.items(), 2):
         alone, elsewhere = own[~own.isin(others)], others[~others.isin(own)]
-        for sample, alike in spelled_alike(alone, elsewhere, _spelling)[:1]:
-            raise DataFileError(
-                f"the sample id {sample!r} in {file} is {alike!r} in {other}: the ids differ only "
-                "by blanks or '.0'. Write them the same in all tables."
-            )
+        spelled = {_spelling(sample): sample for sample in elsewhere}
+        for sample in alone:
+            if alike := spelled.get(_spelling(sample)):
+                raise DataFileError(
+                    f"the sample id {sample!r} in {file} is {alike!r} in {other}: the ids differ "
+                    "only by blanks or '.0'. Write them the same in all tables."
+                )
     shared = np.array([[int(a.isin(b).sum()) for b in ids.values()] for a in ids.values()])
     try:
         require_shared_ids(shared, list(ids), [own[0] for own in ids.values()])

@@ -227,7 +227,7 @@ def _aligned(
     ]
     require_shared_ids(shared, names, examples_of)
     if expects_shared_ids:
-        warn_if_few_shared(shared, names, lambda p, q: (examples_of[p], examples_of[q], ""))
+        warn_if_few_shared(shared, names, lambda p, q: (examples_of[p], examples_of[q]))
     align = dask.delayed(_aligned_parts, pure=False, nout=len(frames))
     partitions = [list(align(names, *inputs)) for inputs in _divided(frames, cuts)]
     return [list(of_frame) for of_frame in zip(*partitions, strict=True)], lengths
