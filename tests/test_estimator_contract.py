@@ -447,13 +447,6 @@ def test_batches_and_covariates_are_matched_by_id_and_name(name, form, tmp_path)
                 make(name).fit(views, **wrong)
 
 
-@pytest.mark.parametrize("name", sorted(set(METHODS) - set(TAKES_OUT)))
-def test_baselines_refuse_batches_instead_of_ignoring_them(name):
-    batch, _ = design()
-    with pytest.raises(TypeError, match="batch"):
-        make(name).fit(tables(), batch=batch)
-
-
 @pytest.mark.parametrize("step", ["impute-mean", "clr", StandardScaler()], ids=str)
 @pytest.mark.parametrize("name", TAKES_OUT)
 def test_mappings_are_matched_by_name(name, step):
@@ -469,14 +462,6 @@ def test_mappings_are_matched_by_name(name, step):
         assert_same(model, models[0])
     with pytest.raises(ValueError, match="names the view 'noise'"):
         make(name, preprocess={"noise": step}).fit(views)
-
-
-@pytest.mark.parametrize("name", TAKES_OUT)
-def test_relabeled_clusters_are_those_of_the_same_samples_in_any_order(name):
-    model = make(name).fit(tables()).relabel({2: "x", 0: "y"})
-    shuffled = {key: table.sample(frac=1, random_state=5) for key, table in tables().items()}
-    predicted = model.predict(dict(reversed(shuffled.items())))
-    pd.testing.assert_series_equal(predicted[model.sample_ids_], model.labels_series)
 
 
 # Bad input.

@@ -3,8 +3,6 @@ import pytest
 from scipy.optimize import minimize
 
 from anchorview.compared import LMVSC
-from anchorview.compared._view_scaling import dense_views
-from anchorview.views.container import MultiViewData
 from helpers.data import clustered_views
 
 
@@ -36,14 +34,3 @@ def test_samples_are_the_best_convex_combinations_of_anchors(views):
             assert loss(Z[i], X[i]) <= solved.fun + 1e-6
         total += sum(loss(z, x) for z, x in zip(Z, X, strict=True))
     assert model.objective_ == pytest.approx([total])
-
-
-def test_anchors_are_centers_and_the_embedding_spans_the_leading_singular_vectors(views):
-    model = LMVSC(3, n_anchors=5, random_state=0).fit(views)
-    scaled = dense_views(MultiViewData(views), "features")
-    for X, H in zip(scaled, model.anchors_, strict=True):
-        nearest = ((X[:, None] - H) ** 2).sum(axis=2).argmin(axis=1)
-        for j, center in enumerate(H):
-            np.testing.assert_allclose(X[nearest == j].mean(axis=0), center, atol=1e-9)
-    U = np.linalg.svd(np.hstack(model.graphs_), full_matrices=False)[0][:, :3]
-    np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, U @ U.T, atol=1e-8)

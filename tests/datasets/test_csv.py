@@ -73,17 +73,6 @@ def test_one_warning_for_files_that_are_alike(tmp_path):
     np.testing.assert_array_equal(opened.views["c"][:], [[1.5], [2.5]])
 
 
-def test_damaged_encodings_and_unknown_options_are_refused(tmp_path):
-    words = ("id,city\n" + "".join(f"s{i},Zürich\n" for i in range(9))).encode()
-    (tmp_path / "a.csv").write_bytes(words + b"s9,Gen\xe8ve\n")
-    assert "UTF-8" in error_of(tmp_path / "a.csv")
-    assert "'separator'" in error_of(
-        tmp_path / "a.csv", lambda path: read_views(path, csv={"separator": ";"})
-    )
-    data = read_views(tmp_path / "a.csv", csv={"encoding": "latin-1"})
-    assert data.views["a"]["city"].iloc[-1] == "Genève"
-
-
 # Cells.
 
 

@@ -101,18 +101,6 @@ def test_sample_ids(tmp_path, ids):
     assert read.target.tolist() == LABELS.tolist()
 
 
-@pytest.mark.parametrize(
-    ("ids", "message"),
-    [
-        (np.arange(11), "11 ids"),
-        (np.arange(12) // 2, "more than once"),
-        (np.arange(12.0), "float64"),
-    ],
-)
-def test_refused_sample_ids(tmp_path, ids, message):
-    assert message in error_of(write_npy_folder(tmp_path, a=TALL, sample_ids=ids))
-
-
 @pytest.mark.parametrize("reader", [open_views, read_views])
 def test_other_files_are_named(tmp_path, reader):
     write_npy_folder(tmp_path, a=TALL)

@@ -8,7 +8,6 @@ from functools import partial
 import h5py
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 import zarr
 from hypothesis import HealthCheck, given, settings
@@ -149,21 +148,6 @@ def test_ids_of_slices_and_nulls_of_parquet(tmp_path):
     pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
     found = parquet_view(tmp_path / "a.parquet", ReadOptions(), "")[:]
     np.testing.assert_array_equal(found, [[1, 1, 0.5], [np.nan, 0, np.nan], [3, np.nan, 1.5]])
-
-
-@pytest.mark.parametrize("sizes", [(20, 20, 7), (2, 37, 8)])
-def test_row_groups_of_several_sizes(tmp_path, sizes):
-    frame = pd.DataFrame(NUMBERS, columns=list("abcde"), index=[f"s{i}" for i in range(N)])
-    table, done = pa.Table.from_pandas(frame), 0
-    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
-        for size in sizes:
-            writer.write_table(table.slice(done, size))
-            done += size
-    view = parquet_view(tmp_path / "a.parquet", ReadOptions(), "")
-    assert view.row_step == max(sizes)
-    for start in range(N):
-        for stop in (start + 1, start + 4, start + 25):
-            np.testing.assert_array_equal(view[start:stop], NUMBERS[start:stop])
 
 
 # Damaged files.

@@ -1,7 +1,6 @@
 """Generated data: shapes, difficulty, missing views, arguments."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
@@ -75,22 +74,3 @@ def test_seed_makes_data_reproducible():
     for name, view in first.items():
         np.testing.assert_array_equal(view, second[name])
         assert not np.array_equal(view, other[name], equal_nan=True)
-
-
-@pytest.mark.parametrize(
-    ("argument", "values"),
-    [
-        ("n_samples", [0, 2.5, True]),
-        ("n_clusters", [0, 501]),
-        ("n_features", [(), 20, (20, 0), "20"]),
-        ("separation", [-1.0, np.nan]),
-        ("noise", [np.inf, "loud"]),
-        ("n_noise_views", [-1]),
-        ("missing", [1.0, -0.1, np.nan]),
-        ("random_state", ["today"]),
-    ],
-)
-def test_invalid_arguments_are_refused(argument, values):
-    for value in values:
-        with pytest.raises(ValueError, match="seed" if argument == "random_state" else argument):
-            make_multiview(**{argument: value})

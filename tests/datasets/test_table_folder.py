@@ -52,27 +52,6 @@ def test_views_are_in_natural_order_and_other_files_named(tmp_path):
 # Parquet.
 
 
-@pytest.mark.parametrize(
-    ("frame", "ids"),
-    [
-        (pd.DataFrame({"x": [1.5, 2]}, index=["0012", "NA"]), ["0012", "NA"]),
-        (pd.DataFrame({"id": [7, 5], "x": [1.5, 2]}), [7, 5]),
-        (pd.DataFrame({"x": [1.5, 2]}, index=pd.RangeIndex(4, 8, 2, name="id")), [4, 6]),
-        (pd.DataFrame({"x": [1.5, 2]}, index=pd.CategoricalIndex(["u", "v"])), ["u", "v"]),
-    ],
-    ids=["index", "column", "named range", "categories"],
-)
-def test_places_of_ids_in_parquet(tmp_path, frame, ids):
-    view = open_views(write(tmp_path, a_parquet=frame)).views["a"]
-    assert view.ids(slice(None)).tolist() == ids
-    assert view.ids(slice(1, 2)).tolist() == ids[1:]
-    np.testing.assert_array_equal(view[:], [[1.5], [2]])
-    data = read_views(write(tmp_path, a_parquet=frame, b_csv=f"id,z\n{ids[1]},1\n{ids[0]},2\n"))
-    assert list(data.sample_ids) == ids
-    pd.testing.assert_frame_equal(data.views["a"], pd.DataFrame({"x": [1.5, 2]}, data.sample_ids))
-    np.testing.assert_array_equal(data.views["b"]["z"], [2, 1])
-
-
 # Class labels.
 
 
@@ -246,19 +225,6 @@ def test_header_that_is_a_sample(tmp_path, text):
     data = read_views(path, header=False, id_column=not text.startswith("0"))
     assert len(data.views["v"]) == text.count("\n")
     assert data.sample_ids is None or data.sample_ids[0] == text.partition(",")[0]
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        *("sample,400,402,404", "gene,7157,672,348", ",0,1,2", "id,1.5,2.5,3.5", "ID,1,2,3"),
-        "cell_1 id,1,2,3",
-    ],
-)
-def test_numbers_as_names_of_features(tmp_path, header):
-    data = read_views(write(tmp_path, v_csv=f"{header}\ns1,1,2,3\ns2,1,2,4\n"))
-    assert list(data.views["v"].columns) == header.split(",")[1:]
-    assert list(data.sample_ids) == ["s1", "s2"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -129,19 +129,6 @@ def test_columns_of_obs_are_batches():
         model.fit(data, batch="donor")
 
 
-def test_names_of_batches_and_a_view_that_a_known_batch_lacked(planted):
-    views, _, batch = planted
-    model = dalmc().fit(views, batch=batch)
-    for same in (batch.astype(float), batch.astype(str), pd.Categorical(batch), batch.tolist()):
-        np.testing.assert_array_equal(model.predict(views, batch=same), model.labels_)
-    rows = np.flatnonzero(batch == 1)[:20]
-    new = {name: view[rows] for name, view in views.items()}
-    with pytest.raises(ValueError, match="Batch '3' had no sample with view 1 in fit"):
-        model.predict(new, batch=np.full(20, 3))
-    new["view_1"] = np.full_like(new["view_1"], np.nan)
-    assert len(model.predict(new, batch=np.full(20, 3))) == 20
-
-
 def test_an_unknown_batch_can_be_centered_on_itself(planted):
     views, types, batch = planted
     known = batch < 2

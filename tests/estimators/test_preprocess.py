@@ -1,12 +1,10 @@
 """The parameter `preprocess`: the same in memory, from files, in Dask and after loading."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, load, make_multiview
 from anchorview.estimators.preparation import fit_preparation
@@ -125,25 +123,6 @@ def test_what_cannot_be_preprocessed(tmp_path):
     views["view_0"][3, 1] = np.inf
     with pytest.raises(ValueError, match="infinity"):
         DALMC(3, preprocess="impute-mean").fit(views)
-
-
-def test_chunks_do_not_teach_transformers():
-    views, _ = make_multiview(60, n_clusters=3, random_state=0)
-    counts = {name: np.abs(view).round() for name, view in views.items()}
-    scaled = StandardScaler().fit(counts["view_1"])
-    settings = {"scaling": "unit", "random_state": 0}
-    for step in ("lognorm", "impute-mean", StandardScaler()):
-        with pytest.raises(ValueError, match=r"view 1.*first chunk"):
-            DALMC(3, preprocess={"view_1": step}, **settings).partial_fit(counts)
-    table = pd.DataFrame({"a": list("xyz") * 20})
-    with pytest.raises(ValueError, match="first chunk"):
-        DALMC(3, **settings).partial_fit({"t": table})
-    steps = {"view_0": "clr", "view_1": FrozenEstimator(scaled)}
-    model = DALMC(3, preprocess=steps, **settings)
-    for part in (slice(0, 20), slice(20, 60)):
-        model.partial_fit({name: view[part] for name, view in counts.items()})
-    whole = DALMC(3, preprocess=steps, **settings).fit(counts)
-    np.testing.assert_allclose(model.objective_, whole.objective_, rtol=1e-6)
 
 
 def test_mistakes_of_transformers_are_told(tmp_path):

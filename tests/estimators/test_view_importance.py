@@ -88,25 +88,6 @@ def test_files_and_dask_give_the_same(model, incomplete, tmp_path):
     assert adjusted_rand_score(labels, in_memory) == 1
 
 
-def test_chunks_and_truncated_views_give_the_model_of_fit(views):
-    importance = {"view_0": 4.0, "view_2": 0.1}
-    settings = {"scaling": "zscore", "solver": "compressed", "random_state": 0}
-    whole = DALMC(4, view_importance=importance, **settings).fit(views)
-    chunks = DALMC(4, view_importance=importance, **settings)
-    for rows in (slice(0, 70), slice(70, None)):
-        chunks.partial_fit({name: view[rows] for name, view in views.items()})
-    np.testing.assert_allclose(chunks.views_["weight"], whole.views_["weight"], rtol=1e-6)
-    assert adjusted_rand_score(chunks.predict(views), whole.labels_) == 1
-    rng = np.random.default_rng(0)
-    wide = {name: view @ rng.standard_normal((view.shape[1], 600)) for name, view in views.items()}
-    settings = {"n_components": 3, "n_anchors": 4, "random_state": 0}
-    importance = {"view_0": 4.0, "view_2": 0.1}
-    exact = DALMC(4, view_importance=importance, solver="left", **settings).fit(wide)
-    truncated = DALMC(4, view_importance=importance, solver="truncated", **settings).fit(wide)
-    np.testing.assert_allclose(truncated.views_["weight"], exact.views_["weight"], atol=1e-3)
-    assert adjusted_rand_score(truncated.labels_, exact.labels_) == 1
-
-
 @pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[2]])
 @pytest.mark.parametrize(
     ("importance", "message"),

@@ -67,19 +67,6 @@ def test_color_scale_is_symmetric_and_not_dominated_by_outliers():
     assert display.im_.get_clim() == (-1, 1)
 
 
-def test_names_that_are_no_formulas_and_wrong_markers(problem):
-    labels = np.where(problem[1] == 0, "$a", "b$")
-    views = {"$v$": problem[0]["view_0"].rename(columns={"view_0_0": "$x^"})}
-    display = MarkerHeatmapDisplay.from_estimator(labels, views, n_features=6)
-    display.figure_.draw_without_rendering()
-    assert texts(display.ax_.get_xticklabels()) == ["$a", "b$"]
-    assert "$x^" in texts(display.ax_.get_yticklabels())
-    with pytest.raises(ValueError, match="n_features=0 should be >= 1"):
-        MarkerHeatmapDisplay.from_estimator(problem[1], problem[0], n_features=0)
-    with pytest.raises(ValueError, match="indexed by view and feature"):
-        MarkerHeatmapDisplay(pd.DataFrame([[1.0]]))
-
-
 def test_partitions_are_matched_and_cells_have_counts(auto, problem):
     display = PartitionComparisonDisplay.from_partitions(problem[1], auto, names=("true", "$f"))
     expected = compare_partitions(problem[1], auto)

@@ -135,25 +135,3 @@ def test_any_model_draws_the_samples_of_its_fit(problem, fitted):
     positions = points[["x", "y"]].to_numpy()
     away = np.linalg.norm(positions[:, None] - positions, axis=2) + 1e9 * np.eye(len(points))
     assert (y.to_numpy()[away.argmin(axis=1)] == y.to_numpy()).mean() > 0.6
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"color": "class"}, "pass target"),
-        ({"color": "view_1_3"}, "'view_1_3' is a feature, so the views are needed: pass X"),
-        ({"color": np.zeros(5)}, "120 samples in the model, but 5 in color"),
-        ({"color": np.zeros((120, 2))}, r"color must have one value per sample.*\(120, 2\)"),
-        ({"color": pd.Series(0.0, ["o"])}, r"not in color.*'o'"),
-        ({"color": pd.Series(0.0, ["s3", "s3"])}, "'s3' more than once"),
-        ({"target": [0, 1]}, "120 samples in the model, but 2 in target"),
-        ({"X": True, "color": "no"}, r"No features.*'no'.*'view_0', 'view_1', 'view_2'"),
-        ({"X": True, "color": ("no", "a")}, r"no view 'no'. The views are 'view_0'"),
-        ({"X": True, "color": ("view_1", "view_0_0")}, "No features.*'view_0_0'"),
-        ({"X": True, "color": ("view_1", 2)}, r"No features.* 2 "),
-    ],
-)
-def test_wrong_colors_raise(auto, problem, options, message):
-    views = {"X": problem[0]} if "X" in options else {}
-    with pytest.raises(ValueError, match=message):
-        SampleMapDisplay.from_estimator(auto, **options | views)

@@ -168,23 +168,6 @@ def test_transform_and_predict_write_files(many_parts, store, tmp_path, on_disk)
     assert {path.suffix for path in tmp_path.iterdir() if path.is_file()} == {".npy"}
 
 
-@pytest.mark.parametrize("on_disk", [True, False])
-def test_all_forms_of_an_absent_view_agree(many_parts, store, tmp_path, on_disk):
-    views = make_views()
-    model = quick().fit(views)
-    X = store(views) if on_disk else views
-    nothing = np.full((N, 18), np.nan)
-    expected = model.predict({name: view for name, view in views.items() if name != "view_1"})
-    for given in (
-        {name: view for name, view in X.items() if name != "view_1"},
-        {**X, "view_1": None},
-        [X["view_0"], None, X["view_2"]],
-        {**X, "view_1": nothing},
-    ):
-        np.testing.assert_array_equal(model.predict(given), expected)
-        np.testing.assert_array_equal(model.predict(given, out=tmp_path / "l.npy"), expected)
-
-
 @pytest.mark.parametrize(
     ("where", "value", "message"),
     [

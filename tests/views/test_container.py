@@ -171,15 +171,3 @@ def test_rows_of_nan_and_masks_say_what_is_missing():
     data = MultiViewData([a, sparse.csr_array(pair()[1])], available=mask)
     assert [group.views for group in data.groups] == [(0, 1), (1,)]
     assert "view_0: 3 features of 5 samples" in repr(data)
-
-
-def test_absent_views_no_rows_wider_floats_and_availability_given_twice():
-    a, _ = pair()
-    data = MultiViewData([a, None])
-    assert not data.available[:, 1].any()
-    with pytest.raises(ValueError, match="view 1 is missing for all samples"):
-        data.require_fittable()
-    assert len(MultiViewData(pair())[[]]) == 0
-    assert MultiViewData(pair()[0].astype(np.longdouble)).views[0].dtype == np.float64
-    with pytest.raises(ValueError, match="available="):
-        MultiViewData(MultiViewData(pair()), available=np.ones((6, 2), bool))

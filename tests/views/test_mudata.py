@@ -51,17 +51,6 @@ def test_samples_are_those_of_the_mudata_object():
     np.testing.assert_array_equal(data.available, AVAILABLE)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
-def test_modalities_in_another_order(form):
-    orders = {"a": list("xyz"), "b": list("zxy")}
-    data = mudata.MuData({name: modality(form(RNA), ids, name) for name, ids in orders.items()})
-    views, available = views_from_mudata(data)
-    assert available.all()
-    for name, ids in orders.items():
-        view = views[name] if form is np.asarray else views[name].toarray()
-        np.testing.assert_array_equal(view, pd.DataFrame(RNA, ids).loc[data.obs_names])
-
-
 def test_only_modalities_that_lack_samples_are_copied_or_become_floats():
     data = mudata.MuData({"a": modality(RNA, IDS[:3]), "b": modality(PROTEIN[[0, 1, 1]], IDS[:3])})
     views, _ = views_from_mudata(data)

@@ -132,18 +132,6 @@ class TestSample:
         assert sample.available[:, 3].sum() >= 50
 
 
-def test_means_of_all_samples_are_imputed(tmp_path):
-    views = make_views(N)
-    views["a"][::9, 3] = np.nan
-    reference = fit(views, preprocess="impute-mean")
-    np.testing.assert_allclose(reference.preprocessing_[0].values_, np.nanmean(views["a"], axis=0))
-    for X in (stored(tmp_path, views), in_dask(views, CHUNK)):
-        model = fit(X, preprocess="impute-mean")
-        # Means of parts are added up in another order.
-        require_same(model, reference, signs=True)
-        np.testing.assert_array_equal(model.predict(views), reference.labels_)
-
-
 @pytest.mark.parametrize("kind", ["disk-out", "dask"])
 def test_models_without_the_rows_of_the_fit_are_saved(kind, tmp_path):
     views, reference = make_views(N), fitted(False)

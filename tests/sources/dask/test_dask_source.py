@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.errors import MissingPackageError
-from anchorview.datasets import ViewFile
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.distributed import dask_views
 from anchorview.sources.dask.dask_source import DaskSource
@@ -42,10 +41,6 @@ def views():
 @pytest.fixture(scope="module")
 def reference(views):
     return fit(views)
-
-
-def in_dask_frames(tables, npartitions):
-    return {name: dd.from_pandas(table, npartitions) for name, table in tables.items()}
 
 
 def frames(views, ids=None):
@@ -196,25 +191,6 @@ def test_different_ids_at_the_same_position_raise(views):
         fit(X)
 
 
-def test_frames_that_cannot_be_aligned_raise(views):
-    tables = frames(views)
-
-    def parted(**changed):
-        return in_dask_frames({"a": tables["a"], "b": tables["b"], **changed}, 2)
-
-    far = tables["b"].set_axis(np.arange(N) + 5000)
-    with pytest.raises(ValueError, match=r"'a'\) shares no sample.* like 0, .*'b'\) like 5000"):
-        DaskSource(parted(b=far))
-    words = tables["b"].set_axis([f"s{i:04}" for i in range(N)])
-    with pytest.raises(ValueError, match=r"ids cannot be compared.* like 0, .*convert the ids"):
-        DaskSource(parted(b=words))
-    twice = tables["b"].set_axis([5, *range(1, N)]).sort_index()
-    with pytest.raises(ValueError, match=r"'b'\) has the sample id 5 more than once"):
-        DaskSource(parted(b=twice))
-    with pytest.raises(ValueError, match="column 'x' is of type timedelta"):
-        DaskSource(parted(b=tables["b"].assign(x=pd.Timedelta(1))))
-
-
 # Input errors
 
 
@@ -246,20 +222,6 @@ def test_dask_views_of_files(tmp_path):
         assert array.dtype == np.float32
         np.testing.assert_array_equal(array.compute(), view)
     assert dask_views(maps)["a"].numblocks == (1, 1)
-
-
-def test_dask_views_with_availability(tmp_path):
-    views = {name: (9 * view).astype(np.int16) for name, view in make_views(N).items()}
-    maps = stored(tmp_path, views)
-    opened = {name: open_npy(tmp_path / f"{name}.npy") for name in maps}
-    has = np.ones((N, 3), bool)
-    has[::3, 1] = has[1::5, 2] = False
-    file = ViewFile(opened, None, tmp_path, None, has)
-    arrays = dask_views(file, 400)
-    assert [array.dtype.name for array in arrays.values()] == ["int16", "float32", "float32"]
-    model, streamed = fit(arrays), fit(file)
-    assert distance(model.embedding_.compute(), streamed.embedding_) < 1e-3
-    assert (model.labels_.compute() == streamed.labels_).mean() > 0.999
 
 
 def test_without_dask(monkeypatch):
