@@ -35,7 +35,7 @@ SETS = (
 COUNTS, DRAWS = (1, 3, 10), range(3)
 METHODS = ("AutoDALMC, y", "AutoDALMC, named", "LabelSpreading", "LogisticRegression")
 METHODS += ("SelfTraining",)
-RULES = tuple(product((0.25, 0.5), (0.2, 0.4), (4, 8, 16)))
+RULES = tuple(product((0.25, 0.5), (0.4,), (8, 16, 32)))
 """Share of landmarks, share of the consensus, and labels per class for half of the weight."""
 SHIPPED = (
     class_model.OF_LANDMARKS,

@@ -1,7 +1,7 @@
 """AutoDALMC: the consensus of several settings, with an optional choice of the cluster number."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ from anchorview.estimators.auto.candidates import BUDGETS, Budget
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.auto.evidence import merged_words
 from anchorview.estimators.auto.known_labels import KnownLabels, known_labels
+from anchorview.estimators.auto.known_pairs import with_pairs
 from anchorview.estimators.auto.labeling import (
     RESULTS,
     Clustering,
@@ -304,6 +305,8 @@ class AutoDALMC(EmbeddingClusterer):
         X: ViewsLike,
         y: object = None,
         *,
+        same: Iterable[tuple[Any, Any]] = (),
+        different: Iterable[tuple[Any, Any]] = (),
         views: ViewSelection | None = None,
         join: Join | None = None,
         batch: Any = None,
@@ -332,6 +335,11 @@ class AutoDALMC(EmbeddingClusterer):
 
             .. versionchanged:: 0.2
                Known classes are used; they were ignored before.
+        same, different : iterable of pairs, default=()
+            Pairs of samples that are in the same cluster, and in different clusters: ids, or
+            positions if there are none. Pairs that contradict each other or `y` raise an error.
+
+            .. versionadded:: 0.2
         %(fit_parameters)s
         out : path-like, default=None
             Folder, created if necessary, to which ``labels.npy``, ``confidence.npy``,
@@ -347,7 +355,7 @@ class AutoDALMC(EmbeddingClusterer):
         source, batches = self._fit_batches(source)
         _, seed = self._seeds()
         numbers: Sequence[int] = requested_numbers(self.n_clusters, len(source))
-        known = self._known_labels(y, X, source, numbers)
+        known = self._known_labels(y, X, source, numbers, same, different)
         if known is not None and known.fits(numbers, len(source)):
             numbers = known.numbers(numbers)
         else:
@@ -372,8 +380,8 @@ class AutoDALMC(EmbeddingClusterer):
             self._say(sentence)
         clock = perf_counter()
         self._label(source, out)
-        if known is not None:
-            self._keep(known)
+        if fitted.known is not None:
+            self._keep(fitted.known)
         if source.in_parts:
             self._say(f"labeled {source!r}", clock)
         for sentence in apart_sentences(self):
@@ -673,22 +681,29 @@ class AutoDALMC(EmbeddingClusterer):
         self.second_labels_, self.embedding_ = results["second_labels"], results["embedding"]
 
     def _known_labels(
-        self, y: Any, X: Any, source: RowSource, numbers: Sequence[int]
+        self,
+        y: Any,
+        X: Any,
+        source: RowSource,
+        numbers: Sequence[int],
+        same: Iterable[tuple[Any, Any]],
+        different: Iterable[tuple[Any, Any]],
     ) -> KnownLabels | None:
-        """Known classes of the samples of a fit; None without any."""
-        if y is None:
-            return None
-        kept, fewest = self._known, numbers[0] if numbers else 0
-        if kept is None:
-            return known_labels(y, X, ids_in_memory(source), len(source), None, fewest)
-        return known_labels(y, X, self.sample_ids_, len(kept), kept, fewest)
+        """What is known of the samples of a fit; None for nothing."""
+        kept = np.ones(len(source), dtype=bool) if self._known is None else self._known
+        ids = ids_in_memory(source) if self._known is None else self.sample_ids_
+        known = known_labels(y, X, ids, len(kept), kept, numbers[0] if numbers else 0)
+        return with_pairs(known, same, different, ids, kept)
 
     def _keep(self, known: KnownLabels) -> None:
         """Give samples their known classes, and clusters the names of the classes."""
         self.labels_, self.second_labels_, self.confidence_ = known.kept(
             self.labels_, self.second_labels_, self.confidence_
         )
-        self._relabeling, self._labeled_rows = known.relabeling(self.n_clusters_), known.rows
+        self._relabeling, self._labeled_rows = (
+            known.relabeling(self.n_clusters_),
+            known.labeled_rows,
+        )
 
     def _relabel_samples(self, new: Relabeling) -> None:
         if self._fit_labels is None:

@@ -49,7 +49,7 @@ POWER, MIN_PER_CLASS = 4, 3
 HALF_SUPERVISED = 8
 """Known samples per class at which logistic regression has half of the weight."""
 
-INVERSE_PENALTY, N_ITERATIONS = 10.0, 200
+INVERSE_PENALTY, N_ITERATIONS = 1.0, 200
 """Of the logistic regression."""
 
 LINEAR_SCALINGS = (STANDARDIZED, NORMALIZED)

@@ -37,19 +37,24 @@ class KnownLabels:
     """Classes of these samples."""
     names: tuple[str, ...]
     """Names of the classes; none if classes are numbers of clusters."""
+    given: npt.NDArray[np.bool_]
+    """Which of the classes are known from the start."""
+
+    def assigned(self, probabilities: Array, places: Array) -> "KnownLabels":
+        """Classes of all of the samples, by probabilities of those at some places."""
+        return self
 
     def of(self, source: RowSource, views: Sequence[int]) -> tuple[MultiViewData, Array]:
-        """Views of known samples, or of as many as are enough, and their classes."""
+        """Views of known samples, or of as many as are enough, and their places among them."""
         chosen = np.arange(len(self.rows))
-        if len(chosen) > MAX_KNOWN:
+        if len(chosen) > MAX_KNOWN and self.given.all():
             chosen = np.sort(np.random.default_rng(0).choice(chosen, MAX_KNOWN, replace=False))
         chosen_rows = partial(selected_rows, self.rows[chosen])
         samples = source.reduce(chosen_rows, add, "reading the labeled samples")
         data = concatenate_samples(*samples).with_views(tuple(views))
-        codes = self.codes[chosen]
         if data.available is None or (has := data.available.any(axis=1)).all():
-            return data, codes
-        return data[has], codes[has]
+            return data, chosen
+        return data[has], chosen[has]
 
     def kept(self, labels: Any, second: Any, confidence: Any) -> tuple[Any, Any, Any]:
         """Results of all samples, in which those that are known keep their class.
@@ -58,16 +63,23 @@ class KnownLabels:
         Files are changed in place.
         """
         known: Any = np.full(len(labels), UNKNOWN, np.int32)
+        given = known.copy()
         known[self.rows] = self.codes
+        given[self.labeled_rows] = 0
         if hasattr(labels, "map_blocks"):
             from dask.array import from_array
 
-            known = from_array(known, labels.chunks)
+            known, given = (from_array(own, labels.chunks) for own in (known, given))
         return (
             _stored(labels, by_block(_kept, labels, known)),
             _stored(second, by_block(_second_of_known, second, labels, known)),
-            _stored(confidence, by_block(_certain_if_known, confidence, known, dtype=np.float64)),
+            _stored(confidence, by_block(_certain_if_known, confidence, given, dtype=np.float64)),
         )
+
+    @property
+    def labeled_rows(self) -> Array:
+        """Positions of the samples with a known class."""
+        return self.rows[self.given]
 
     @property
     def fewest(self) -> int:
@@ -129,11 +141,11 @@ def _stored(values: Any, changed: Any) -> Any:
 
 
 def known_labels(
-    y: Any, X: Any, ids: "pd.Index[Any] | None", n_samples: int, kept: Array | None, fewest: int
+    y: Any, X: Any, ids: "pd.Index[Any] | None", n_samples: int, kept: Array, fewest: int
 ) -> KnownLabels | None:
     """Known classes of samples, which are matched by id or position; None without any.
 
-    `kept` says which samples are fitted, None for all; integers below `fewest`, the smallest number
+    `kept` says which samples are fitted; integers below `fewest`, the smallest number
     of clusters that was asked for, are numbers of clusters.
     """
     if y is None:
@@ -156,12 +168,12 @@ def known_labels(
     rows = matched_rows((ids, n_samples, "X"), (index, len(values), "y"), partial=True)
     aligned = values.to_numpy()[rows]
     aligned[rows < 0] = None
-    aligned = aligned if kept is None else aligned[kept]
+    aligned = aligned[kept]
     known = np.flatnonzero(pd.notna(aligned)).astype(np.int32)
     if not len(known):
         return None
     names, codes = _codes(aligned[known], fewest)
-    return KnownLabels(known, codes, names)
+    return KnownLabels(known, codes, names, np.ones(len(known), dtype=bool))
 
 
 def _codes(values: Array, fewest: int) -> tuple[tuple[str, ...], Array]:

@@ -6,6 +6,7 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.typing import Array
@@ -21,7 +22,7 @@ from anchorview.estimators.auto.candidates import (
     families_of,
     first_partitions,
 )
-from anchorview.estimators.auto.class_model import KnownClasses, fit_class_model
+from anchorview.estimators.auto.class_model import ClassModel, KnownClasses, fit_class_model
 from anchorview.estimators.auto.consensus import (
     FittedConsensus,
     agreement_with,
@@ -70,6 +71,9 @@ fast budget. On 10,000 images of ten digits, 5,000 rows cost .001 in accuracy.""
 TYPICAL_CLUSTERS = 100
 """Number of clusters for which memory must suffice if the number is not given."""
 
+PATTERN_SCALE = 0.1
+"""Squared distance to a pattern at which a probability falls to 1/e."""
+
 N_SPLITS = 3
 """Number of divisions into halves by which the result is judged."""
 
@@ -94,6 +98,8 @@ class FittedModel:
     evidence: Evidence
     finds_clusters: bool
     """Whether there is evidence of clusters at any number, or the number was given."""
+    known: KnownLabels | None
+    """What was known of some samples, with a class for each of them."""
 
     @property
     def agreement(self) -> Array:
@@ -197,8 +203,9 @@ def fit_model(
     families = Families(dict(pool.bases), landmarks)
     clustering = Clustering(fitted.candidates, result.consensus)
     if known is not None:
-        clustering, result = _with_classes(
-            pool, families, fitted, result, known.of(source, views.used)
+        data, places = known.of(source, views.used)
+        clustering, result, known = _with_classes(
+            pool, families, fitted, result, known, data, places
         )
         clock = say(f"found the classes of {len(known.rows)} known samples elsewhere", clock)
 
@@ -230,6 +237,7 @@ def fit_model(
         or evidence.value is None
         or scan is None
         or scan.finds_clusters,
+        known,
     )
 
 
@@ -238,21 +246,37 @@ def _with_classes(
     families: Families,
     fitted: FittedCandidates,
     result: FittedConsensus,
-    known: tuple[MultiViewData, Array],
-) -> tuple[Clustering, FittedConsensus]:
-    """Clusters that are classes where these are known, and what candidates say about them."""
-    data, codes = known
-    samples, partitions = LocatedSamples(families, data), fitted.partitions
-    labels = Clustering(fitted.candidates, result.consensus).partitions(samples)
-    scaling = next(iter(families.landmarks))
-    known_classes = KnownClasses(samples, labels, codes)
-    classes = fit_class_model(pool, partitions, result.consensus, known_classes, scaling)
+    known: KnownLabels,
+    data: MultiViewData,
+    places: Array,
+) -> tuple[Clustering, FittedConsensus, KnownLabels]:
+    """Clusters that are classes where these are known, and what candidates say about them.
+
+    `data` are samples at some places in `known`, whose classes are completed.
+    """
+    partitions, plain = fitted.partitions, result.consensus
+    labels = Clustering(fitted.candidates, plain).partitions(LocatedSamples(families, data))
+
+    def model(rows: Array) -> ClassModel:
+        located = LocatedSamples(families, data[rows])
+        of_rows = KnownClasses(located, labels[:, rows], known.codes[places[rows]])
+        return fit_class_model(pool, partitions, plain, of_rows, next(iter(families.landmarks)))
+
+    labeled = np.flatnonzero(known.given[places])
+    if len(labeled) < len(places):
+        if len(labeled):
+            samples = LocatedSamples(families, data)
+            probabilities = model(labeled).probabilities(samples, labels)
+        else:
+            probabilities = softmax(-plain.squared_distances(labels) / PATTERN_SCALE, axis=1)
+        known = known.assigned(probabilities, places)
+    classes = model(np.arange(len(places)))
     drawn = classes.draws(pool, partitions)
-    weights, k = result.consensus.weights, len(result.consensus.offsets)
     both = np.vstack([partitions, drawn])
-    clustering = Clustering(fitted.candidates, classes.consensus(both, weights), classes)
-    consensus = consensus_of(drawn[0], partitions, k, weights)
-    return clustering, replace(result, consensus=consensus, labels=drawn[0].astype(np.int32))
+    found = classes.consensus(both, plain.weights)
+    consensus = consensus_of(drawn[0], partitions, len(plain.offsets), plain.weights)
+    result = replace(result, consensus=consensus, labels=drawn[0].astype(np.int32))
+    return Clustering(fitted.candidates, found, classes), result, known
 
 
 def _evidence(
