@@ -176,3 +176,7 @@ def test_integers_beyond_64_bits_are_refused(tmp_path):
     rows = "".join(f"s{i},{2**70 + i}\n" for i in range(20))
     (tmp_path / "a.csv").write_text("id,x\n" + rows)
     assert "floating-point" in error_of(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text("id,x\n" + rows + "b,1.5\nc,?\n")
+    view, messages = read_with_warnings(tmp_path / "a.csv")
+    assert view["x"].iloc[-2] == "1.5"
+    assert "'?' in row 22" in messages[0]

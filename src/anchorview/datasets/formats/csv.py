@@ -162,8 +162,7 @@ class CsvTable(Table):
         order = None
         if 2 * self._numbers(examined).count() > len(examined):
             values = self._numbers(texts)
-            large = texts[values.abs() > EXACT]
-            if not large.empty and large.str.fullmatch(INTEGER).all():
+            if values.abs().max() > EXACT and texts.dropna().str.fullmatch(INTEGER).all():
                 # They may differ in digits that floats do not have.
                 values = texts.map(int, na_action="ignore")
         elif order := _date_format(texts, examined, self._given.get("dates"), self._decimal == ","):
