@@ -167,10 +167,6 @@ class Consensus:
             squares[block] = _squared(scores)
         return squares
 
-    def mean_square(self, partitions: Array) -> float:
-        """Mean squared distance of samples to the nearest patterns."""
-        return float(self.nearest_two(partitions)[2].mean())
-
     def _scores(self, partitions: Array) -> Iterator[tuple[slice, Array]]:
         """Scores of all clusters for blocks of samples; the nearest pattern has the largest."""
         for block in gen_batches(partitions.shape[1], max(1, BLOCK // len(self.offsets))):

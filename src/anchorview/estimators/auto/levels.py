@@ -171,22 +171,23 @@ def _numbers_found(
     """Numbers of communities at the resolutions, and few others, with the distance from 1."""
     graphs, n_samples = pool.graphs, len(pool)
     largest = max(min(MIN_NUMBER, n_samples // 2), n_samples // MIN_SAMPLES_PER_CLUSTER, 2)
-    counts: list[float] = []
+    counts: list[list[int]] = []
     for done, power in enumerate(log_resolutions):
         report_progress(stage, done, len(log_resolutions))
-        communities = [graph.communities(2.0**power) for graph in graphs]
-        counts.append(float(np.mean([labels.max() + 1 for labels in communities])))
-        if counts[-1] > largest:
+        counts.append([int(graph.communities(2.0**power).max()) + 1 for graph in graphs])
+        if np.mean(counts[-1]) > largest:
             break
     report_progress(stage, len(log_resolutions), len(log_resolutions))
-    found = np.maximum.accumulate(counts)
+    found = np.maximum.accumulate(np.mean(counts, axis=1))
+    # More than the communities of a graph would take another search.
+    largest = min(largest, *np.max(counts, axis=0).tolist())
     powers, distances = log_resolutions[: len(found)], {}
     for number in {round(count) for count in found} | set(few):
-        if 2 <= number <= min(largest, max(found)):
+        if 2 <= number <= largest:
             at = np.abs(powers[np.round(found) == number])
             between = abs(float(np.interp(number, found, powers)))
             distances[number] = float(min(at, default=between))
-    return distances or {min(MIN_NUMBER, largest): 0.0}
+    return distances or {2: 0.0}
 
 
 def _agreements(partitions: Sequence[Array], number: int) -> tuple[float, float]:
