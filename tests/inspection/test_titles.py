@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import DALMC
+from anchorview import DALMC, AutoDALMC, load
 from anchorview.inspection import cluster_summary
 
 K, N = 8, 320
@@ -85,3 +85,23 @@ def test_equal_titles_get_more_features_or_a_number():
     titles = cluster_summary(y, table)["title"]
     assert titles.is_unique
     assert not titles.str.contains(r"\(").any()
+
+
+@pytest.mark.parametrize("estimator", [DALMC(3, random_state=0), AutoDALMC(3, budget="fast")])
+def test_models_have_the_titles_of_their_summary_and_keep_them(estimator, tmp_path):
+    y = np.arange(120) % 3
+    rng = np.random.default_rng(0)
+    views = {
+        "embedding": pd.DataFrame(rng.normal(size=(120, 8)) + 9 * np.eye(3, 8)[y]).add_prefix("e"),
+        "table": pd.DataFrame({"kind": np.array(["tea", "cup", "pot"])[y], "size": 1.0 * y}),
+    }
+    model = estimator.fit(views)
+    assert list(model.titles_) == model.summary(views)["title"].tolist()
+    assert {title.split(":")[0] for title in model.titles_} == {"tea", "cup", "pot"}
+    model.save(tmp_path / "model.anchorview")
+    loaded = load(tmp_path / "model.anchorview")
+    assert loaded.titles_ == model.titles_
+    kept = loaded.titles_[2]
+    assert loaded.relabel({0: "mine", 1: "mine"}).titles_ == ("mine", kept)
+    plain = DALMC(3, random_state=0).fit([views["embedding"].to_numpy()])
+    assert plain.titles_ == ("cluster 0", "cluster 1", "cluster 2")

@@ -152,10 +152,18 @@ def model_lines(model: Any, record: Record) -> Iterator[str]:
         yield from map(printable, structure_sentences(model, names))
     if record["cluster_sizes"] is not None:
         yield f"sizes of the clusters: {record['cluster_sizes']}"
+        yield from _title_lines(model)
     lacking = [view for view in views if view.get("n_samples_missing")]
     if lacking:
         counts = [f"{printable(view['name'])} in {view['n_samples_missing']}" for view in lacking]
         yield f"samples without a view: {', '.join(counts)}"
+
+
+def _title_lines(model: Any) -> Iterator[str]:
+    """Yield a line on each of the first clusters with a title that says something."""
+    for cluster, title in enumerate(model.titles_[:SHOWN_CLUSTERS]):
+        if title != f"cluster {cluster}":
+            yield f"cluster {cluster}: {printable(title)}"
 
 
 def doubtful_lines(model: Any, record: Record) -> Iterator[str]:

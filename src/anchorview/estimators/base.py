@@ -250,6 +250,7 @@ class EmbeddingClusterer(
         `fit`.
         """
         self.view_selection_, self._join, self.changes_ = selection_of(X, views), join, None
+        self._titles: tuple[str, ...] | None = None
         source = open_source(
             X, self.memory_limit, selection=views, join=join, write_results=out is not None
         )
@@ -264,6 +265,8 @@ class EmbeddingClusterer(
             source.require_output_folder(Path(out))
         self.n_samples_fit_ = source.shape[0]
         self._total_weight = None if source.sample_weight is None else source.total_weight
+        named = any(names is not None for names in source.feature_names)
+        self._given = source if named and isinstance(source, MultiViewData) else None
         return self._prepare(source)
 
     def _only_known(self, source: RowSource) -> RowSource:
@@ -276,7 +279,12 @@ class EmbeddingClusterer(
 
     def _restore_unknown(self) -> None:
         """Put rows of samples without any value back into the results of a fit."""
-        known = self.__dict__.pop("_known")
+        known, given = self.__dict__.pop("_known"), self.__dict__.pop("_given", None)
+        if given is not None and isinstance(self.labels_, np.ndarray):
+            # A higher layer, which the contract in pyproject.toml names, as that of `summary`.
+            from anchorview.inspection.titles import titles_of_fit
+
+            self._titles = titles_of_fit(self, given)
         for name in () if known is None else PER_SAMPLE:
             if (rows := getattr(self, name, None)) is not None:
                 setattr(self, name, restored_rows(rows, known))

@@ -37,6 +37,9 @@ n_clusters_fit_ : int
 cluster_names_ : tuple of str or None
     Names that `relabel` has given to the clusters, or that they have from `reference`; of those
     without one, the number. None if no cluster has a name or has vanished.
+titles_ : tuple of str
+    Title of each cluster: its name, if `relabel` has given one, else the readable features of views
+    in memory that set it apart, such as "audio: price 110, stereo"; else its number.
 changes_ : DataFrame or None
     What became of the clusters of `reference`, as of the fit; None without. By number, old or new:
     `name`; `change`, "continued", "split from", "merged of", "new" or "vanished"; `clusters`, the

@@ -261,6 +261,19 @@ class RelabelMixin:
         return names if any(relabeling.names) or relabeling.n_clusters < len(names) else None
 
     @property
+    def titles_(self) -> tuple[str, ...]:
+        """Title of each cluster: its name, what sets it apart, or its number."""
+        check_is_fitted(self, "labels_")
+        relabeling, found = self._relabeling, getattr(self, "_titles", None)
+        if relabeling is None:
+            return found or tuple(f"cluster {c}" for c in range(self.n_clusters_))
+        first = [int(np.argmax(relabeling.clusters == c)) for c in range(len(relabeling.names))]
+        return tuple(
+            name or (found[first[c]] if found else f"cluster {c}")
+            for c, name in enumerate(relabeling.names)
+        )
+
+    @property
     def n_clusters_fit_(self) -> int:
         """Number of clusters before `relabel` has merged any."""
         return self.n_clusters_ if self._relabeling is None else len(self._relabeling.clusters)

@@ -5,6 +5,8 @@ Features of embeddings ("e117", "pc3") and those without names say nothing, and 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,19 @@ import pandas as pd
 
 from anchorview._utils.text import number_text, shorten
 from anchorview._utils.typing import Array
-from anchorview.inspection.cluster_moments import Feature, ViewMoments
-from anchorview.inspection.labeled_parts import LabeledSource
+from anchorview.estimators.preparation import words_of_texts
+from anchorview.inspection.cluster_moments import (
+    Feature,
+    ViewMoments,
+    merge_views,
+    part_moments,
+)
+from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
 from anchorview.inspection.markers import leading_markers, marker_table
+from anchorview.views.container import MultiViewData
+
+MAX_ROWS = 10_000
+"""Maximum number of samples by which a fit makes titles."""
 
 N_CONSIDERED = 60
 """Number of leading features of a cluster that may be in its title."""
@@ -47,7 +59,7 @@ LETTER_AND_NUMBER = re.compile(r"[a-z][\s_.:-]*\d+", re.IGNORECASE)
 
 MANY_NUMBERED = 16
 """Names of one letter and a number are those of an embedding if most of so many features have
-them."""
+them, or if the numbers count up."""
 
 
 def are_readable(features: Sequence[Feature]) -> Array:
@@ -55,8 +67,10 @@ def are_readable(features: Sequence[Feature]) -> Array:
     columns = [feature.column for feature in features]
     named = np.array([COMPONENT.fullmatch(column) is None for column in columns], dtype=bool)
     lettered = np.array([LETTER_AND_NUMBER.fullmatch(c) is not None for c in columns], dtype=bool)
+    numbers = {int(column[1:].strip(" _.:-")) for column in np.array(columns)[lettered]}
+    counted = len(numbers) > 2 and max(numbers) - min(numbers) == len(numbers) - 1
     are_many = lettered.sum() >= max(MANY_NUMBERED, len(columns) / 2)
-    return named & ~lettered if are_many else named
+    return named & ~lettered if are_many or counted else named
 
 
 def cluster_titles(
@@ -77,6 +91,22 @@ def cluster_titles(
     given = [name for name in names if not name.lstrip("-").isdecimal()]
     shown = zip(names, pieces.values(), strict=True)
     return _distinct({name: [name] if name in given else found for name, found in shown})
+
+
+def titles_of_fit(model: Any, data: MultiViewData) -> tuple[str, ...] | None:
+    """Titles of the clusters of a fit by some of its samples; None if no feature is readable."""
+    rows = np.arange(0, len(data), -(-len(data) // MAX_ROWS))
+    if len(model.labels_) != len(data):
+        return None
+    labeled = labeled_source(model.labels_[rows], data[rows])
+    words = words_of_texts(model, labeled.source, labeled.view_names)
+    if words is not None:
+        labeled = replace(labeled, words=words, feature_names=words.feature_names)
+    work = partial(part_moments, len(labeled.clusters))
+    moments = labeled.reduce(work, merge_views, "titles")
+    sizes = np.bincount(model.labels_[rows])[labeled.clusters]
+    found = dict(zip(labeled.clusters, cluster_titles(labeled, moments, sizes), strict=True))
+    return tuple(found.get(c, f"cluster {c}") for c in range(model.n_clusters_fit_))
 
 
 def _pieces_by_cluster(markers: pd.DataFrame, narrow: Iterable[str]) -> dict[Any, list[str]]:

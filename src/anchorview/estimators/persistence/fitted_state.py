@@ -62,6 +62,7 @@ class FittedState:
     """None without batches and covariates, as the next without batches."""
     _mixing: dict[str, float] | None
     changes_: pd.DataFrame | None = None
+    _titles: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, model: Any) -> Self:
