@@ -229,7 +229,6 @@ def explained_lines(summary: "pd.DataFrame", record: Record) -> Iterator[str]:
 def level_lines(model: Any) -> Iterator[str]:
     """Yield the lines on the chosen number of clusters, other levels, and clusters that split."""
     from anchorview.estimators.representation import edge_sentences
-    from anchorview.inspection.cluster_splits import level_steps
 
     chosen, numbers = model.n_clusters_fit_, model.curve_.index.tolist()
     tried = f"{len(numbers)} numbers from {numbers[0]} to {numbers[-1]}"
@@ -243,14 +242,16 @@ def level_lines(model: Any) -> Iterator[str]:
     yield from edge_sentences(model)
     for number, level in model.levels_.drop(chosen).iterrows():
         yield f"another level: {number} clusters, {_evidence(level)}"
-    lines = [
-        f"at {step.fine} clusters: cluster {printable(split.parent)} of {step.coarse} splits into "
-        f"{len(split.children)} (agreement {split.agreement:.2f}, by chance {split.chance:.2f})"
-        for step in level_steps(model)
-        if chosen in (step.coarse, step.fine)
-        for split in step.splits
-        if split.support > 0
-    ]
+    names = model.cluster_names_ if model.n_clusters_ == chosen else None
+    lines = []
+    for (fine, parent), parts in model.tree_.groupby(["n_clusters", "parent"]):
+        coarse, split, chance = parts[["parent_level", "split_agreement", "split_chance"]].iloc[0]
+        if chosen in (coarse, fine) and len(parts) > 1 and split > chance:
+            name = names[parent] if names and coarse == chosen else parent
+            lines.append(
+                f"at {fine} clusters: cluster {printable(name)} of {coarse:.0f} splits into "
+                f"{len(parts)} (agreement {split:.2f}, by chance {chance:.2f})"
+            )
     yield from lines[:MAX_SPLITS]
     if len(lines) > MAX_SPLITS:
         yield f"{len(lines) - MAX_SPLITS} more clusters split"

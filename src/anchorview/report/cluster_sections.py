@@ -234,7 +234,7 @@ def confusion_section(fit: CheckedFit) -> Section:
     known = fit.classes != UNKNOWN_CLASS
     names = np.asarray(fit.cluster_names, dtype=object)
     comparison = compare_partitions(fit.classes[known], names[fit.labels[known]])
-    shown = _most_different(comparison)
+    shown = _shown_counts(comparison)
     display = PartitionComparisonDisplay(shown, names=("Class", "Cluster"))
     description = (
         "Number of samples of each class (row) in each cluster (column), colored by the fraction "
@@ -242,8 +242,7 @@ def confusion_section(fit: CheckedFit) -> Section:
     )
     if len(shown) < len(comparison.table):
         description += (
-            f" Only {len(shown)} of {len(comparison.table)} classes are shown: those that differ "
-            "most from clusters."
+            f" Only the {len(shown)} largest of {len(comparison.table)} classes are shown."
         )
     text = (
         "Comparison of the clusters with known classes, which the fit did not use. Clusters are "
@@ -256,22 +255,12 @@ def confusion_section(fit: CheckedFit) -> Section:
     return Section("Clusters and classes", [scores, chart], text)
 
 
-def _most_different(comparison: PartitionComparison) -> pd.DataFrame:
-    """Table with the matched rows first, of too many those that differ most from their columns.
-
-    Of too many columns, those that have the fewest of their samples are summed.
-    """
-    table, matching = comparison.table, comparison.matching
-    matched = pd.Series({row: table.at[row, column] for row, column in matching.items()}, dtype=int)
-    table = table.reindex(matching.index.append(table.index.difference(matching.index)))
-    differing = table.sum(axis=1).sub(matched, fill_value=0)
-    table = table[table.index.isin(differing.nlargest(MAX_CLASSES).index)]
-    table = table.loc[:, table.any()]
-    is_shown = table.columns.isin(table.sum().nlargest(MAX_CLASSES).index)
-    if is_shown.all():
-        return table
-    rest = table.loc[:, ~is_shown].sum(axis=1).rename("other clusters")
-    return pd.concat([table.loc[:, is_shown], rest], axis=1)
+def _shown_counts(comparison: PartitionComparison) -> pd.DataFrame:
+    """Table with the matched rows first; of too many rows and columns, the largest."""
+    table, matched = comparison.table, comparison.matching.index
+    table = table.reindex(matched.append(table.index.difference(matched)))
+    rows, columns = table.sum(axis=1).nlargest(MAX_CLASSES), table.sum().nlargest(MAX_CLASSES)
+    return table.loc[table.index.isin(rows.index), table.columns.isin(columns.index)]
 
 
 COLUMNS = ["variable", "kind", "n", "test", "statistic", "effect_name", "effect"]

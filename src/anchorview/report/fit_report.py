@@ -179,7 +179,6 @@ def _technical_section(fit: CheckedFit, call: str | None, seconds: float | None)
         facts["Seconds"] = f"{seconds:.3g}"
     folded: dict[str, Sequence[Part]] = {
         "Sizes of the problem": [Facts(facts)],
-        "Convergence": model_sections.convergence_parts(fit),
         "Candidate settings": model_sections.candidate_parts(fit),
         "How to reproduce": model_sections.reproduction_parts(fit, call),
     }

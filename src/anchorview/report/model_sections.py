@@ -24,7 +24,7 @@ from anchorview.estimators.representation import (
 from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
 from anchorview.plotting.axes import svg_of
 from anchorview.plotting.bar_displays import draw_bars
-from anchorview.plotting.curve_displays import ClusterNumberDisplay, ConvergenceDisplay
+from anchorview.plotting.curve_displays import ClusterNumberDisplay
 from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings
 from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text
 from anchorview.report.sample_map import pattern_name
@@ -239,29 +239,6 @@ def pattern_parts(data: MultiViewData) -> list[Part]:
     bars = partial(draw_bars, {"Samples": pd.Series(sizes, names)}, "{:,}")
     table = pd.DataFrame({"Views": names, "Samples": sizes})
     return [Text(text), Chart(svg_of(bars), description, table)]
-
-
-def convergence_parts(fit: CheckedFit) -> list[Part]:
-    """Return the objective per iteration; nothing for models without one."""
-    if not hasattr(fit.model, "objective_"):
-        return []
-    objective = np.asarray(fit.model.objective_, dtype=float)
-    whose = " of the best candidate" if fit.is_auto else ""
-    chart = Chart(
-        svg_of(ConvergenceDisplay(objective).plot),
-        f"Objective{whose} per iteration, from {objective[0]:.4g} to {objective[-1]:.4g}. A curve "
-        "that is flat at its end has converged.",
-        pd.DataFrame({"Iteration": np.arange(1, len(objective) + 1), "Objective": objective}),
-    )
-    return [Text(_stopping_reason(fit.model, len(objective))), chart]
-
-
-def _stopping_reason(model: Any, n_values: int) -> str:
-    n_iter, max_iter = getattr(model, "n_iter_", n_values), getattr(model, "max_iter", None)
-    stopped = f"Stopped after {n_iter} iteration{'s' if n_iter != 1 else ''}"
-    if max_iter is not None and n_iter >= max_iter:
-        return f"{stopped}, at max_iter={max_iter}; increase it if the curve is not flat."
-    return f"{stopped}." if max_iter is None else f"{stopped} of at most {max_iter}."
 
 
 def candidate_parts(fit: CheckedFit) -> list[Part]:
