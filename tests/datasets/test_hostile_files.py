@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from anchorview.datasets import file_contents
+from anchorview._utils import memory
 from helpers.view_files import (
     error_of,
     frame,
@@ -29,8 +29,8 @@ LARGE = {
 @pytest.mark.parametrize("write", LARGE.values(), ids=LARGE)
 def test_arrays_that_do_not_fit_into_memory(write, tmp_path, set_constants):
     path = write(tmp_path)
-    set_constants(file_contents, free_memory=lambda: 1e6)
-    assert "1.0 MB are free" in error_of(path)
+    set_constants(memory, free_memory=lambda: 1e6)
+    assert "but 1.0 MB may be used" in error_of(path)
 
 
 # What is not a file, or may not be read.

@@ -110,7 +110,9 @@ def memory_budget(limit: float | str | None) -> float:
     return float(number[1]) * UNITS[number[2] or ""]
 
 
-def require_memory(needed: float, subject: str, advice: str, limit: float | None = None) -> None:
+def require_memory(
+    needed: float, subject: str, advice: str = "", limit: float | None = None
+) -> None:
     """Raise unless `needed` bytes may be used; the error has both figures and the advice.
 
     `limit` is the memory that may be used, by default all free memory.
@@ -119,5 +121,5 @@ def require_memory(needed: float, subject: str, advice: str, limit: float | None
     if needed > allowed:
         memory, limited = bytes_compared(needed, allowed)
         raise MemoryError(
-            f"{subject} needs {memory} beyond the data, but {limited} may be used. {advice}"
+            f"{subject} needs {memory} beyond the data, but {limited} may be used. {advice}".strip()
         )

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
-from anchorview._utils.memory import free_memory
 from anchorview._utils.stores import STORE_ADVICE, in_store
-from anchorview._utils.text import bytes_compared, listed, one_line, quoted
+from anchorview._utils.text import listed, one_line, quoted
 from anchorview._utils.typing import Matrix
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.stored_view import StoredView, View, ViewFile
@@ -55,7 +54,7 @@ def data_file_errors(path: Path, subject: str = "") -> Iterator[None]:
         raise type(error)(message if named else f"{subject or path}: {message}") from None
     except MemoryError as error:
         raise DataFileError(
-            f"{path}: the arrays it declares do not fit into memory. If the file is not damaged, "
+            f"{path}: does not fit into memory ({one_line(error).rstrip('.')}). If the file is not damaged, "
             "use a machine with more memory or keep fewer samples."
         ) from error
     except PermissionError as error:
@@ -74,17 +73,6 @@ def data_file_errors(path: Path, subject: str = "") -> Iterator[None]:
             f"{path}: cannot be read as {kind} ({type(error).__name__}: {one_line(error)}). "
             f"{STORE_ADVICE if in_store(path) else advice}"
         ) from error
-
-
-def require_free_memory(needed: float, what: str) -> None:
-    """Raise if what a file declares to hold does not fit into memory, before it is read."""
-    free = free_memory()
-    if needed > free:
-        memory, limited = bytes_compared(needed, free)
-        raise DataFileError(
-            f"{what} needs {memory} of memory, but {limited} are free. If the file is not damaged, "
-            "use a machine with more memory or keep fewer samples."
-        )
 
 
 def require_regular_file(path: Path) -> None:

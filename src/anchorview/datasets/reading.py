@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.memory import require_memory
 from anchorview._utils.stores import data_path, in_store, is_folder
 from anchorview.datasets.file_contents import (
     ReadOptions,
     data_file_errors,
-    require_free_memory,
     require_regular_file,
 )
 from anchorview.datasets.formats.array_stores import (
@@ -398,7 +398,7 @@ def _all_rows(entry: Format, opened: ViewFile | None) -> ViewFile:
     """Read opened views; dense ones become DataFrames if samples have ids."""
     assert opened is not None
     copies = 2.0 if entry.selects else 1.0
-    require_free_memory(copies * _stored_bytes(opened), "reading the views")
+    require_memory(copies * _stored_bytes(opened), "Reading the views")
     views: dict[str, View] = {}
     features = dict(opened.feature_names)
     for p, (name, view) in enumerate(opened.views.items()):

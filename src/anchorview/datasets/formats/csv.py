@@ -21,8 +21,9 @@ import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.memory import require_memory
 from anchorview._utils.text import listed, one_line, quoted
-from anchorview.datasets.file_contents import ReadOptions, require_free_memory
+from anchorview.datasets.file_contents import ReadOptions
 from anchorview.datasets.formats.table import CODE, Table, rows_in_block
 from anchorview.views.table_columns import EXACT, ID_COLUMNS
 
@@ -80,7 +81,7 @@ class CsvTable(Table):
 
     def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
         if block_bytes is None:
-            require_free_memory(self.path.stat().st_size, "reading the table")
+            require_memory(self.path.stat().st_size, "Reading the table")
         position = self.options.id_position(self.columns)
         features = dict(zip(self._places, self.features, strict=True))
         if view is None:

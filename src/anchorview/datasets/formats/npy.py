@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.memory import require_memory
 from anchorview._utils.text import one_line
 from anchorview._utils.threads import ThreadBuffer
 from anchorview._utils.typing import Array
@@ -24,7 +25,6 @@ from anchorview.datasets.file_contents import (
     ReadOptions,
     Variables,
     data_file_errors,
-    require_free_memory,
     require_regular_file,
     stored_variable,
     views_among,
@@ -174,7 +174,7 @@ def read_npz(path: Path, options: ReadOptions) -> ViewFile:
     arrays: Variables = {}
     # numpy.load leaves a file open that it opened itself and cannot read.
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-        require_free_memory(sum(m.file_size for m in archive.zip.infolist()), "reading the arrays")
+        require_memory(sum(m.file_size for m in archive.zip.infolist()), "Reading the arrays")
         for name in archive.files:
             try:
                 array = archive[name]

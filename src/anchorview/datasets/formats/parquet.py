@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import DataFileError, optional_import
+from anchorview._utils.memory import require_memory
 from anchorview._utils.stores import in_store, open_store_file
-from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_free_memory
+from anchorview.datasets.file_contents import ReadOptions, data_file_errors
 from anchorview.datasets.formats.table import Table, require_content, rows_in_block, table_view
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import TableView, column_names
@@ -116,7 +117,7 @@ class ParquetTable(Table):
         n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
         if block_bytes is None:
             # All values as 8 bytes, in blocks and together.
-            require_free_memory(16.0 * n_rows * n_columns, "reading the table")
+            require_memory(16.0 * n_rows * n_columns, "Reading the table")
         ids, left_out = _places_of_ids(file.schema_arrow, self.options)
         require_content(n_rows, n_columns - len(left_out))
         start = 0
