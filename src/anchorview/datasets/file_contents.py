@@ -54,8 +54,8 @@ def data_file_errors(path: Path, subject: str = "") -> Iterator[None]:
         raise type(error)(message if named else f"{subject or path}: {message}") from None
     except MemoryError as error:
         raise DataFileError(
-            f"{path}: does not fit into memory ({one_line(error).rstrip('.')}). If the file is not damaged, "
-            "use a machine with more memory or keep fewer samples."
+            f"{path}: does not fit into memory ({one_line(error).rstrip('.')}). If the file is not "
+            "damaged, use a machine with more memory or keep fewer samples."
         ) from error
     except PermissionError as error:
         raise DataFileError(
