@@ -1,4 +1,4 @@
-"""Sections on the model: views, number of clusters, convergence, candidates, reproduction."""
+"""Sections on the model: views, number of clusters, candidates, reproduction."""
 
 import platform
 from collections.abc import Sequence

@@ -166,7 +166,8 @@ def _about_views(fit: CheckedFit, findings: Findings) -> Iterator[str]:
         aside = views.index[~views["used"]].tolist()
         if aside:
             names = in_words([f"“{name}”" for name in aside])
-            yield f"{names} {'was' if len(aside) == 1 else 'were'} left out: nothing fits the rest"
+            why = "was left out: it does" if len(aside) == 1 else "were left out: they do"
+            yield f"{names} {why} not fit the other views"
     disagreeing = disagreeing_views(findings)
     if disagreeing:
         names = in_words([f"“{name}”" for name in disagreeing])
