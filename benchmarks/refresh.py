@@ -38,6 +38,7 @@ MEASURED_CODE = {
     "incomplete": FIT,
     "inspection": (*FIT, "inspection"),
     "omics": (*AUTO, "preprocessing", "scverse"),
+    "planted": AUTO,
     "quality": FIT,
     "reduction": ("distributed.py", "sources"),
     "scaling": (*AUTO, "datasets", "distributed.py"),
