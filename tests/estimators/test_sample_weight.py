@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
+from anchorview.compared import OPMC
 from anchorview.core import assign
 from anchorview.core.blockwise_kmeans import EmbeddedRows, sampled_rows
 from anchorview.estimators.auto import auto_dalmc
@@ -186,8 +187,13 @@ def test_weights_are_refused_where_they_are_not_known():
         model_of().fit(views, sample_weight=weights(), batch=np.arange(N) % 2)
     with pytest.raises(ValueError, match="Ablations"):
         model_of(variant="box-graph").fit(views, sample_weight=weights())
+    data = MultiViewData(views, sample_weight=weights())
+    with pytest.raises(ValueError, match="partial_fit"):
+        model_of(scaling="unit-center").partial_fit(data)
+    with pytest.raises(ValueError, match="weigh samples"):
+        OPMC(K).fit(data)
     with pytest.raises(ValueError, match="once"):
-        model_of().fit(MultiViewData(views, sample_weight=weights()), sample_weight=weights())
+        model_of().fit(data, sample_weight=weights())
 
 
 def auto(**params):

@@ -435,6 +435,8 @@ class DALMC(EmbeddingClusterer):
                 "partial_fit cannot take out batches or covariates: their means are known only "
                 "after the last call. Use fit, which reads files and Dask arrays in parts."
             )
+        if data.sample_weight is not None:
+            raise ValueError("partial_fit knows no weights of samples. Use fit, which reads parts.")
         if sums is None:
             sums = RunningSums(data, self.scaling, assignment_seed)
         if sums.scaling != self.scaling:
