@@ -49,6 +49,10 @@ LONG_ROWS = 3.0
 """Standardized rows of a view that are longer than so many times the median length are shortened to
 it: wild values decide nothing."""
 
+WILD_ROWS, MEDIAN_ROWS = 20.0, 1_000
+"""Rows that are further from the median of a view than so many times the median distance have no
+part in means and deviations, and number of rows of which the median is computed."""
+
 EXACT_SPECTRUM = 1_000
 """Maximum of the shorter side of a view whose leading directions are exact."""
 
@@ -158,7 +162,7 @@ def fit_bases(
 
 def fit_basis(data: MultiViewData, scaling: str) -> Basis:
     """Basis for a scaling and the one that shares its first steps."""
-    scalings = fit_scalings(data, scaling)
+    scalings = fit_scalings(_without_wild_rows(data) if scaling == STANDARDIZED else data, scaling)
     views, squares = [], []
     for p, whole in enumerate(scalings):
         rows = data.views[p]
@@ -174,6 +178,20 @@ def fit_basis(data: MultiViewData, scaling: str) -> Basis:
         for view, a, b in zip(views, first, second, strict=True)
     ]
     return Basis(scaling, tuple(normed))
+
+
+def _without_wild_rows(data: MultiViewData) -> MultiViewData:
+    """Samples that are not very far from the median of a view: the others standardize nothing."""
+    tame = np.ones(len(data), bool)
+    for p, scaling in enumerate(fit_scalings(data, PLAIN)):
+        if has_few_entries(data.views[p]):
+            continue
+        has = slice(None) if data.available is None else data.available[:, p]
+        rows = _scaled(data.views[p][has], scaling)
+        rows = rows - np.median(rows[:MEDIAN_ROWS], axis=0)
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        tame[has] &= lengths <= (WILD_ROWS * np.median(lengths) or np.inf)
+    return data if tame.all() else data[tame]
 
 
 def _fit_view(
