@@ -12,7 +12,7 @@ def test_charts_and_map_are_drawn_without_errors_network_or_scripts(open_page, r
     page = open_page(report_path)
     unfold(page)
     assert page.ask("drawnPixels") > 500
-    images = page.page.locator("main img")
+    images = page.page.locator("figure img")
     assert images.count() >= 3
     assert images.evaluate_all("(all) => all.every((i) => i.naturalWidth > 200 && i.alt)")
     assert page.page.locator("h1").inner_text() == EVIL
