@@ -29,7 +29,7 @@ def fits(monkeypatch):
     """Class names and parameters of models, which are recorded instead of fitted."""
     recorded = []
 
-    def fit(model, X, batch):
+    def fit(model, X, **given):
         recorded.append((type(model).__name__, model.get_params()))
         raise ValueError("recorded")
 
