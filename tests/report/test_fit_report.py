@@ -17,6 +17,7 @@ from anchorview._utils.text import percent
 from anchorview.compared import AMGL, OPMC
 from anchorview.estimators.relabeling import mapping_header
 from anchorview.inspection import (
+    ask,
     associate,
     cluster_markers,
     cluster_summary,
@@ -28,6 +29,7 @@ from anchorview.report.cluster_sections import (
     cluster_cards,
     cluster_table,
     doubtful_parts,
+    labeling_section,
 )
 from anchorview.report.findings import Certainty, CheckedFit, Findings, inspect_fit
 from anchorview.report.model_sections import (
@@ -450,3 +452,15 @@ def test_sparse_views_without_their_batches(tmp_path):
     model = DALMC(3, random_state=0).fit(data)
     write_fit_report(tmp_path / "report.html", model, data)
     assert "Result without it" in (tmp_path / "report.html").read_text()
+
+
+def test_samples_to_label_have_fields(incomplete_fit):
+    model, data, _, sample_ids = incomplete_fit
+    fit = checked(model, data, None, sample_ids)
+    section = labeling_section(fit, SampleContents(fit.sample_ids, None, None, on_map=True))
+    samples = section.parts[0].values["samples"]
+    asked = ask(model, data, len(samples))
+    assert [sample["key"] for sample in samples] == asked["sample"].astype(str).tolist()
+    assert [sample["link"].id for sample in samples] == [
+        sample_ids[sample["link"].row] for sample in samples
+    ]

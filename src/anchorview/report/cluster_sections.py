@@ -8,7 +8,7 @@ import pandas as pd
 
 from anchorview._utils.text import number_text, percent, shorten
 from anchorview.estimators.relabeling import mapping_header
-from anchorview.inspection import PartitionComparison, compare_partitions
+from anchorview.inspection import PartitionComparison, ask, compare_partitions
 from anchorview.inspection.titles import MAX_NARROW, date_text, is_indicator, is_mostly_zero
 from anchorview.plotting.axes import svg_of
 from anchorview.plotting.colors import cluster_color
@@ -21,6 +21,9 @@ from anchorview.views.table_columns import TableView
 
 N_DOUBTFUL = 30
 """Number of samples in the table of doubtful ones."""
+
+N_ASKED = 10
+"""Number of samples to label."""
 
 MAX_CLASSES = 50
 """Maximum number of rows and of columns of the confusion matrix."""
@@ -200,6 +203,26 @@ def doubtful_parts(fit: CheckedFit, findings: Findings, contents: SampleContents
             "lists all"
         )
     return [Folded("Doubtful samples", [Table(pd.DataFrame(columns), caption)])]
+
+
+def labeling_section(fit: CheckedFit, contents: SampleContents) -> Section:
+    """Return the samples that are worth a label, with fields for their classes."""
+    assert fit.data is not None
+    asked, ids = ask(fit.model, fit.data, N_ASKED), fit.data.sample_ids
+    keys = asked["sample"]
+    rows = keys if ids is None else ids.get_indexer(pd.Index(keys))
+    samples = [
+        {"link": contents.link(int(row)), "key": str(key), "cluster": cluster, "stands_for": n}
+        for row, key, cluster, n in zip(
+            rows, keys, asked["cluster"], asked["stands_for"], strict=True
+        )
+    ]
+    part = Interactive("labeling.html.jinja", ["labeling.js"], {"samples": samples})
+    text = (
+        "If you know classes of samples, these help most: type them, download the file, and fit "
+        "again."
+    )
+    return Section("Samples to label", [part], text)
 
 
 def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
