@@ -9,6 +9,7 @@ from sphinx.application import Sphinx
 USED = {
     "anchorview.AutoDALMC": (
         "labels_",
+        "titles_",
         "confidence_",
         "n_clusters_",
         "structure_",
@@ -17,10 +18,10 @@ USED = {
         "views_",
         "second_labels_",
         "embedding_",
-        "candidates_",
     ),
     "anchorview.DALMC": (
         "labels_",
+        "titles_",
         "views_",
         "embedding_",
         "n_clusters_",
@@ -29,7 +30,6 @@ USED = {
         "n_iter_",
         "history_",
         "anchors_",
-        "plan_",
     ),
 }
 """Attributes at the top of a page, by class."""
@@ -40,9 +40,15 @@ GROUPS = {
     "Levels, names and merged clusters": (
         "cluster_layers_",
         "cluster_names_",
+        "changes_",
         "n_clusters_fit_",
     ),
-    "Candidates": ("agreement_", "best_candidate_", "confidence_threshold_"),
+    "Candidates": (
+        "candidates_",
+        "agreement_",
+        "best_candidate_",
+        "confidence_threshold_",
+    ),
     "Matrices of the fit": ("bases_", "projections_", "n_components_", "scalings_"),
     "Batches": ("batches_", "batch_mixing_"),
     "Input": (
