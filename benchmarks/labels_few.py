@@ -277,7 +277,8 @@ def page(found: dict[str, dict]) -> list[str]:
     lines += [
         "",
         "**Asking**: accuracy after rounds of as many labels as classes, at least 5, of "
-        "`inspection.ask`, which does not depend on chance, and at random (10 draws), and the labels that `ask` needs for the "
+        "`inspection.ask`, which does not depend on chance, and at random (10 draws), and the "
+        "labels that `ask` needs for the "
         f"accuracy of random choice after {ROUNDS} rounds, as a share.",
         "",
         *header(
