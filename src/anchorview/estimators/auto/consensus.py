@@ -23,7 +23,7 @@ DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
 
 DIGITS = 9
-"""Digits of shares that are compared; the others may depend on the order of summation."""
+"""Digits of agreements that are compared; the others may depend on the order of summation."""
 
 BLOCK = 2**18
 """Maximum number of array entries that are computed at a time."""
@@ -259,29 +259,18 @@ def find_consensus(
     """Consensus of partitions, and the labels that it gives to the samples.
 
     It is found from each of several starts with the given `weights` (see :func:`family_weights`).
-    The result that explains most of the partitions is kept: of each as a share, or small clusters
-    would not matter. The consensus is found again with the weights times the agreement of each
-    partition with the labels, so that poor partitions count less.
+    The result that agrees best with the partitions is kept: by the adjusted Rand index, as by the
+    distances small clusters would not matter. The consensus is found again with the weights times
+    the agreement of each partition with the labels, so that poor partitions count less.
     """
     iterate = partial(iterate_consensus, partitions, n_clusters, sample_weight=sample_weight)
     found = [iterate(weights, start) for start in starts]
-    shares = [_explained(own, partitions, n_clusters, sample_weight) @ weights for _, own in found]
-    consensus, labels = found[int(np.round(shares, DIGITS).argmax())]
+    agreements = [agreement_with(own, partitions, n_clusters) @ weights for _, own in found]
+    consensus, labels = found[int(np.round(agreements, DIGITS).argmax())]
     weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
     if not weights.any():
         return consensus, labels
     return iterate(weights / weights.sum(), labels)
-
-
-def _explained(
-    labels: Array, partitions: Array, n_clusters: int, sample_weight: Array | None
-) -> Array:
-    """Share of the variance of the one-hot encoded labels that clusters explain, by partition."""
-    tables = _contingency_tables(labels, partitions, n_clusters, sample_weight) / len(labels)
-    sizes = np.maximum(tables[0].sum(axis=1), np.finfo(float).tiny)
-    alone = np.square(tables.sum(axis=1)).sum(axis=1)
-    within = np.einsum("cja,cja,j->c", tables, tables, 1 / sizes)
-    return (within - alone) / np.maximum(1 - alone, np.finfo(float).tiny)
 
 
 def iterate_consensus(
