@@ -81,7 +81,8 @@ class AutoDALMC(EmbeddingClusterer):
     a partition is its mean adjusted Rand index with those of the *other* families (a kind in a
     scaling), which make other errors. Starting from the best partition of each family, samples are
     moved to the cluster whose mean pattern of labels over all partitions is nearest to that of the
-    sample, until no sample moves. The result that agrees best with the partitions is kept.
+    sample, until no sample moves. The nearest of the results is
+    kept that agree best with the partitions.
     Partitions whose clusters are further separated have larger weights, and at the end also those
     that agree with the result. If classes of some samples are known, give them to `fit` as `y`:
     clusters are then classes.

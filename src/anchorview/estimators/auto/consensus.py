@@ -22,8 +22,11 @@ from anchorview.core.blockwise_kmeans import positive
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
 
+SAME_AGREEMENT = 0.05
+"""Difference of agreements with the partitions up to which distances decide between two results."""
+
 DIGITS = 9
-"""Digits of agreements that are compared; the others may depend on the order of summation."""
+"""Digits of distances that are compared; the others may depend on the order of summation."""
 
 BLOCK = 2**18
 """Maximum number of array entries that are computed at a time."""
@@ -259,14 +262,17 @@ def find_consensus(
     """Consensus of partitions, and the labels that it gives to the samples.
 
     It is found from each of several starts with the given `weights` (see :func:`family_weights`).
-    The result that agrees best with the partitions is kept: by the adjusted Rand index, as by the
-    distances small clusters would not matter. The consensus is found again with the weights times
-    the agreement of each partition with the labels, so that poor partitions count less.
+    The result with the smallest distances is kept, among those that agree with the partitions about
+    as well as any: by distances alone small clusters would not matter. The consensus is found again
+    with the weights times the agreement of each partition with the labels, so that poor partitions
+    count less.
     """
     iterate = partial(iterate_consensus, partitions, n_clusters, sample_weight=sample_weight)
     found = [iterate(weights, start) for start in starts]
     agreements = [agreement_with(own, partitions, n_clusters) @ weights for _, own in found]
-    consensus, labels = found[int(np.round(agreements, DIGITS).argmax())]
+    near = np.array(agreements) >= max(agreements) - SAME_AGREEMENT
+    squares = [own.nearest_two(partitions)[2].mean() for own, _ in found]
+    consensus, labels = found[int(np.where(near, np.round(squares, DIGITS), np.inf).argmin())]
     weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
     if not weights.any():
         return consensus, labels
