@@ -37,6 +37,7 @@ MEASURED_CODE = {
     "fuzz_files": ("datasets", "estimators/persistence"),
     "incomplete": FIT,
     "inspection": (*FIT, "inspection"),
+    "labels_few": (*AUTO, "inspection/asking.py"),
     "omics": (*AUTO, "preprocessing", "scverse"),
     "planted": AUTO,
     "quality": FIT,

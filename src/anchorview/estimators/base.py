@@ -266,7 +266,7 @@ class EmbeddingClusterer(
         self.n_samples_fit_ = source.shape[0]
         self._total_weight = None if source.sample_weight is None else source.total_weight
         named = any(names is not None for names in source.feature_names)
-        self._given = source if named and isinstance(source, MultiViewData) else None
+        self._given = source.read() if named and not source.in_parts else None
         return self._prepare(source)
 
     def _only_known(self, source: RowSource) -> RowSource:

@@ -73,6 +73,8 @@ class CheckedFit(DrawnSamples):
         if sample_ids is not None:
             self.sample_ids = pd.Index(self.aligned(np.asarray(sample_ids), "sample_ids"))
         known = np.array([]) if classes is None else pd.notna(classes)
+        self.classes_are_known = known.size > 0 and bool(known.all())
+        """Whether the classes of all samples are known."""
         if classes is not None and known.any():
             self.classes = np.where(known, classes.astype(str), UNKNOWN_CLASS)
             if scores is None:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.errors import optional_import
-from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.inspection import associate
 from anchorview.report import cluster_sections, model_sections
 from anchorview.report.findings import CheckedFit, Findings, inspect_fit, inspect_level
@@ -126,7 +125,7 @@ def write_fit_report(
         Section("Map of the samples", [sample_map(levels, chosen, shown)]),
         Section("Clusters", [cards]),
     ]
-    if isinstance(fit.model, AutoDALMC) and fit.data is not None:
+    if fit.is_auto and fit.data is not None and not fit.classes_are_known:
         sections.append(cluster_sections.labeling_section(fit, shown))
     if getattr(fit.model, "changes_", None) is not None:
         sections.append(model_sections.change_section(fit.model))

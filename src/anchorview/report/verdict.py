@@ -57,7 +57,10 @@ def _what_there_is(fit: CheckedFit, findings: Findings) -> str:
         return f"no groups: nothing sets some of the {n:,} samples apart from the others"
     number = number_in_words(int(np.count_nonzero(fit.sizes)))
     if structure == 0:
-        return f"no real groups: the {number} that are shown divide {n:,} samples arbitrarily"
+        return (
+            f"no real groups: the {number} that are shown divide {n:,} samples arbitrarily, and "
+            "nothing sets them apart"
+        )
     text = f"{number} groups (clusters) among {n:,} samples"
     others = [
         f"{number_in_words(k)} {'finer' if k > fit.n_clusters else 'coarser'} ones"
@@ -130,7 +133,7 @@ def _cautions(fit: CheckedFit, findings: Findings) -> Iterator[str]:
     unclear = _unclear(fit, findings)
     if 0 < len(unclear) < fit.n_clusters:
         verb = "is" if len(unclear) == 1 else "are"
-        yield f"{_listed(unclear)} {verb} not clearly apart from the others"
+        yield f"{_listed(unclear)} {verb} less clearly apart than the rest"
     elif unclear:
         yield "none of the groups is clearly apart from the others"
     yield from _about_views(fit, findings)

@@ -124,7 +124,7 @@ def test_summary_and_report_say_how_clusters_are_separated(tmp_path):
     page = (tmp_path / "page.html").read_text()
     said = "By cluster: strong for cluster 0 and cluster 3; weak for cluster 2; none for cluster 1."
     assert said in page
-    assert "“cluster 1” and “cluster 2” are not clearly apart" in page
+    assert "“cluster 1” and “cluster 2” are less clearly apart" in page
     for border, count in (("strong", 2), ("weak", 1), ("no", 1)):
         assert page.count(f">{border} evidence<") == count
     assert "border" not in DALMC(4).fit(views).summary(views)
