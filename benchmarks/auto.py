@@ -29,14 +29,14 @@ from _measurements import (
 )
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview.compared import ConcatSpectral
-from anchorview.estimators.auto.candidates import families_of
-from anchorview.estimators.auto.consensus import (
+from anchorview.estimators.partitions.candidates import families_of
+from anchorview.estimators.partitions.consensus import (
     agreement_matrix,
     best_by_family,
     find_consensus,
 )
-from anchorview.estimators.auto.coordinates import STANDARDIZED, fit_basis
-from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
+from anchorview.estimators.partitions.coordinates import STANDARDIZED, fit_basis
+from anchorview.estimators.partitions.neighbor_graphs import NeighborGraph
 from anchorview.experiments.jobs import Job, Result
 from anchorview.metrics import clustering_accuracy
 from data import FOLDER, load, many_images

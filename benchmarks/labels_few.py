@@ -21,10 +21,10 @@ from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from _measurements import header, measured_by, option_parser, row, write_lines
 from anchorview import AutoDALMC, MultiViewData
-from anchorview.estimators.auto import class_model
-from anchorview.estimators.auto.class_model import KnownClasses, fit_class_model
-from anchorview.estimators.auto.coordinates import STANDARDIZED, LocatedSamples
 from anchorview.estimators.auto.labeling import Clustering
+from anchorview.estimators.known import class_model
+from anchorview.estimators.known.class_model import KnownClasses, fit_class_model
+from anchorview.estimators.partitions.coordinates import STANDARDIZED, LocatedSamples
 from anchorview.inspection import ask, suspicious_labels
 from data import load
 

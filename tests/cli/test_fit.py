@@ -10,7 +10,7 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC, load_digits
 from anchorview.cli import options
-from anchorview.estimators.auto.candidates import BUDGETS
+from anchorview.estimators.partitions.candidates import BUDGETS
 from anchorview.metrics import clustering_scores
 from helpers.command_line import (
     error_of,

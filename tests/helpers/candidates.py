@@ -1,6 +1,6 @@
 """Candidates of AutoDALMC that cannot be fitted."""
 
-from anchorview.estimators.auto.candidates import Directions, OfNeighbors
+from anchorview.estimators.partitions.candidates import Directions, OfNeighbors
 
 
 def make_candidates_fail(monkeypatch, condition, error):

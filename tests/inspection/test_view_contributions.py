@@ -8,8 +8,8 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
-from anchorview.estimators.auto.candidates import EmbeddedCandidate
-from anchorview.estimators.auto.coordinates import LocatedSamples
+from anchorview.estimators.partitions.candidates import EmbeddedCandidate
+from anchorview.estimators.partitions.coordinates import LocatedSamples
 from anchorview.inspection import view_contributions
 from helpers.data import clustered_views, distances_in_views
 

@@ -13,8 +13,8 @@ import pandas as pd
 from anchorview._utils.moments import Moments
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import POOL
 from anchorview.estimators.explanation import DOUBTFUL_SHARE, explanation_of_model
+from anchorview.estimators.partitions.candidates import POOL
 from anchorview.inspection import leave_one_view_out
 from anchorview.inspection.cluster_moments import merge_views, part_moments
 from anchorview.inspection.labeled_parts import labeled_source

@@ -10,7 +10,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import AutoDALMC, load, open_views
 from anchorview.core import representative_rows
-from anchorview.estimators.auto import candidates, model_fit
+from anchorview.estimators.auto import model_fit
+from anchorview.estimators.partitions import candidates
 from anchorview.inspection import cluster_summary, doubtful
 from anchorview.sources import disk_source
 from anchorview.sources.dask import dask_input

@@ -11,7 +11,7 @@ from anchorview import AutoDALMC, MultiViewData
 from anchorview._utils import memory
 from anchorview._utils.progress import listen_to_progress
 from anchorview.estimators.auto import auto_dalmc, candidates, model_fit
-from anchorview.estimators.auto.candidates import (
+from anchorview.estimators.partitions.candidates import (
     POOL,
     CandidateError,
 )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, AutoDALMC
-from anchorview.estimators.auto import candidates, coordinates
+from anchorview.estimators.partitions import candidates, coordinates
 from helpers.data import clustered_views
 
 

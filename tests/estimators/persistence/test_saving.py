@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview.estimators.auto import coordinates
 from anchorview.estimators.auto.labeling import Clustering
+from anchorview.estimators.partitions import coordinates
 from helpers.data import clustered_views
 from helpers.model_files import (
     document_of,

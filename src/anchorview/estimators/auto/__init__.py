@@ -1,4 +1,4 @@
-"""AutoDALMC: candidate settings, landmarks, consensus, and the number of clusters.
+"""AutoDALMC: the fit, the views it uses, evidence for clusters, and their number.
 
-Imports ``estimators.base``, ``estimators.persistence``, ``core`` and everything below.
+Imports ``estimators.known``, ``estimators.partitions``, ``estimators.persistence`` and below.
 """

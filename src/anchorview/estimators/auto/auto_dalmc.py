@@ -31,11 +31,7 @@ from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
 from anchorview.core.representative_rows import representative_sample
 from anchorview.core.solve import ViewImportance, importance_of_views
-from anchorview.estimators.auto.candidates import BUDGETS, Budget
-from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.auto.evidence import merged_words
-from anchorview.estimators.auto.known_labels import KnownLabels, known_labels
-from anchorview.estimators.auto.known_pairs import with_pairs
 from anchorview.estimators.auto.labeling import (
     RESULTS,
     Clustering,
@@ -52,10 +48,13 @@ from anchorview.estimators.auto.model_fit import (
     n_sampled,
     require_fit_memory,
 )
-from anchorview.estimators.auto.neighbor_graphs import LABEL_DTYPE, MAX_CLUSTERS
 from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, require_negative
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
+from anchorview.estimators.known.known_labels import KnownLabels, known_labels, with_pairs
+from anchorview.estimators.partitions.candidates import BUDGETS, Budget
+from anchorview.estimators.partitions.consensus import DOUBTFUL_CONFIDENCE
+from anchorview.estimators.partitions.neighbor_graphs import LABEL_DTYPE, MAX_CLUSTERS
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.reference import continuing

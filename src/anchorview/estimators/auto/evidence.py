@@ -26,8 +26,8 @@ from scipy.sparse.csgraph import dijkstra
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array
 from anchorview.core.neighbors import nearest_centers
-from anchorview.estimators.auto.coordinates import NORMALIZED, SHARING_A_BASIS
-from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
+from anchorview.estimators.partitions.coordinates import NORMALIZED, SHARING_A_BASIS
+from anchorview.estimators.partitions.neighbor_graphs import NeighborGraph
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.estimators.representation import WORDS, evidence_word
 from anchorview.views.container import MultiViewData, container_with_views

@@ -15,11 +15,6 @@ from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.blockwise_kmeans import positive
-from anchorview.estimators.auto.candidates import Candidate, EmbeddedCandidate, first_partitions
-from anchorview.estimators.auto.class_model import ClassModel
-from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.coordinates import Families, LocatedSamples
-from anchorview.estimators.auto.neighbor_graphs import LABEL_DTYPE
 from anchorview.estimators.explanation import (
     ROUNDING,
     ClusterDistances,
@@ -33,6 +28,15 @@ from anchorview.estimators.explanation import (
     soft_memberships,
     with_largest_at,
 )
+from anchorview.estimators.known.class_model import ClassModel
+from anchorview.estimators.partitions.candidates import (
+    Candidate,
+    EmbeddedCandidate,
+    first_partitions,
+)
+from anchorview.estimators.partitions.consensus import Consensus
+from anchorview.estimators.partitions.coordinates import Families, LocatedSamples
+from anchorview.estimators.partitions.neighbor_graphs import LABEL_DTYPE
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.views.container import MultiViewData
 

@@ -17,9 +17,6 @@ import pandas as pd
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import AT_LEVELS, CandidatePool, families_of
-from anchorview.estimators.auto.consensus import agreement_between, fit_consensus
-from anchorview.estimators.auto.coordinates import NEIGHBOR_SCALINGS, PLAIN
 from anchorview.estimators.auto.evidence import (
     JudgedSamples,
     evidence_value,
@@ -27,6 +24,9 @@ from anchorview.estimators.auto.evidence import (
     without_clusters,
 )
 from anchorview.estimators.auto.labeling import Clustering
+from anchorview.estimators.partitions.candidates import AT_LEVELS, CandidatePool, families_of
+from anchorview.estimators.partitions.consensus import agreement_between, fit_consensus
+from anchorview.estimators.partitions.coordinates import NEIGHBOR_SCALINGS, PLAIN
 
 ROWS = 1_500
 """Maximum number of rows by which levels are compared."""

@@ -12,39 +12,12 @@ from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.representative_rows import representative_rows
 from anchorview.core.solve import relative
-from anchorview.estimators.auto.candidates import (
-    N_KMEANS_RUNS,
-    POOL,
-    SIZES,
-    CandidatePool,
-    EmbeddedCandidate,
-    FittedCandidates,
-    families_of,
-    first_partitions,
-)
-from anchorview.estimators.auto.class_model import ClassModel, KnownClasses, fit_class_model
-from anchorview.estimators.auto.consensus import (
-    FittedConsensus,
-    agreement_with,
-    consensus_of,
-    fit_consensus,
-    mean_agreement,
-)
-from anchorview.estimators.auto.coordinates import (
-    MAX_DIRECTIONS,
-    NEIGHBOR_SCALINGS,
-    PLAIN,
-    SCALINGS,
-    Families,
-    LocatedSamples,
-)
 from anchorview.estimators.auto.evidence import (
     CLEAR_SEPARATION,
     Evidence,
     JudgedSamples,
     evidence_of,
 )
-from anchorview.estimators.auto.known_labels import KnownLabels
 from anchorview.estimators.auto.labeling import Clustering, record_type
 from anchorview.estimators.auto.levels import (
     LevelLabels,
@@ -54,8 +27,35 @@ from anchorview.estimators.auto.levels import (
     fit_levels,
     scan_levels,
 )
-from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS, n_landmarks
 from anchorview.estimators.auto.views import JudgedViews, judge_views
+from anchorview.estimators.known.class_model import ClassModel, KnownClasses, fit_class_model
+from anchorview.estimators.known.known_labels import KnownLabels
+from anchorview.estimators.partitions.candidates import (
+    N_KMEANS_RUNS,
+    POOL,
+    SIZES,
+    CandidatePool,
+    EmbeddedCandidate,
+    FittedCandidates,
+    families_of,
+    first_partitions,
+)
+from anchorview.estimators.partitions.consensus import (
+    FittedConsensus,
+    agreement_with,
+    consensus_of,
+    fit_consensus,
+    mean_agreement,
+)
+from anchorview.estimators.partitions.coordinates import (
+    MAX_DIRECTIONS,
+    NEIGHBOR_SCALINGS,
+    PLAIN,
+    SCALINGS,
+    Families,
+    LocatedSamples,
+)
+from anchorview.estimators.partitions.neighbor_graphs import N_NEIGHBORS, n_landmarks
 from anchorview.estimators.representation import structure_sentence
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource

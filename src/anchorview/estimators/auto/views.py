@@ -21,10 +21,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import CandidatePool
-from anchorview.estimators.auto.coordinates import NORMALIZED, PLAIN
 from anchorview.estimators.auto.evidence import CLEAR_SEPARATION, MIN_SAMPLES, JudgedSamples
-from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
+from anchorview.estimators.partitions.candidates import CandidatePool
+from anchorview.estimators.partitions.coordinates import NORMALIZED, PLAIN
+from anchorview.estimators.partitions.neighbor_graphs import NeighborGraph
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
 

@@ -10,7 +10,9 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment
 from anchorview.core.embed import Embedder
-from anchorview.estimators.auto.candidates import (
+from anchorview.estimators.auto.labeling import Clustering, RowSums
+from anchorview.estimators.known.class_model import ClassModel
+from anchorview.estimators.partitions.candidates import (
     Candidate,
     Communities,
     Directions,
@@ -19,11 +21,9 @@ from anchorview.estimators.auto.candidates import (
     Setting,
     VotedCandidate,
 )
-from anchorview.estimators.auto.class_model import ClassModel
-from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.coordinates import Families
-from anchorview.estimators.auto.labeling import Clustering, RowSums
-from anchorview.estimators.auto.neighbor_graphs import LandmarkLabels
+from anchorview.estimators.partitions.consensus import Consensus
+from anchorview.estimators.partitions.coordinates import Families
+from anchorview.estimators.partitions.neighbor_graphs import LandmarkLabels
 from anchorview.estimators.persistence.codec import (
     FloatSeries,
     require,

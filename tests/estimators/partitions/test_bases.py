@@ -8,8 +8,8 @@ from scipy.spatial.distance import pdist
 from anchorview import MultiViewData
 from anchorview.core.scale import fit_scalings
 from anchorview.core.scaled_view import scaled_views
-from anchorview.estimators.auto import coordinates
-from anchorview.estimators.auto.coordinates import (
+from anchorview.estimators.partitions import coordinates
+from anchorview.estimators.partitions.coordinates import (
     MAX_DIRECTIONS,
     SCALINGS,
     SHARING_A_BASIS,

@@ -20,7 +20,7 @@ from anchorview.core.scale import ViewScaling, fit_scalings, with_unit_norms
 from anchorview.core.scaled_view import SparseScaledView, times_roots
 from anchorview.core.solve import rank_tolerance
 from anchorview.core.truncate import Bases, iterated_subspaces, orthonormal
-from anchorview.estimators.auto.neighbor_graphs import LEADING, Landmarks, Neighbors
+from anchorview.estimators.partitions.neighbor_graphs import LEADING, Landmarks, Neighbors
 from anchorview.views.container import (
     MultiViewData,
     RowBlock,

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
-from anchorview.estimators.auto import neighbor_graphs
-from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS, NeighborGraph
+from anchorview.estimators.partitions import neighbor_graphs
+from anchorview.estimators.partitions.neighbor_graphs import N_NEIGHBORS, NeighborGraph
 from helpers.data import clustered_views
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from anchorview import MultiViewData
-from anchorview.estimators.auto import neighbor_graphs
-from anchorview.estimators.auto.neighbor_graphs import (
+from anchorview.estimators.partitions import neighbor_graphs
+from anchorview.estimators.partitions.neighbor_graphs import (
     LEADING,
     N_NEAREST_LANDMARKS,
     Landmarks,

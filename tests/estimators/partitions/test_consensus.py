@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview.estimators.auto.consensus import (
+from anchorview.estimators.partitions.consensus import (
     Family,
     agreement_matrix,
     agreement_with,

@@ -29,8 +29,9 @@ from anchorview.core.embed import Embedder, Pattern, embedder_of
 from anchorview.core.representative_rows import distinct_by_content, representative_rows
 from anchorview.core.scale import ViewScaling, fit_scalings
 from anchorview.core.solve import Sizes, SolverSettings, leading_spectra, solve
-from anchorview.estimators.auto.consensus import Family
-from anchorview.estimators.auto.coordinates import (
+from anchorview.estimators.explanation import ViewMaps
+from anchorview.estimators.partitions.consensus import Family
+from anchorview.estimators.partitions.coordinates import (
     MAX_DIRECTIONS,
     NEIGHBOR_SCALINGS,
     SCALINGS,
@@ -40,7 +41,7 @@ from anchorview.estimators.auto.coordinates import (
     LocatedSamples,
     fit_bases,
 )
-from anchorview.estimators.auto.neighbor_graphs import (
+from anchorview.estimators.partitions.neighbor_graphs import (
     LABEL_DTYPE,
     N_LANDMARKS,
     N_NEIGHBORS,
@@ -50,7 +51,6 @@ from anchorview.estimators.auto.neighbor_graphs import (
     Neighbors,
     fit_landmarks,
 )
-from anchorview.estimators.explanation import ViewMaps
 from anchorview.views.container import MultiViewData, container_with_views
 
 Budget = Literal["fast", "default", "thorough"]

@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.estimators.auto import candidates
+from anchorview.estimators.partitions import candidates
 
 
 def kmeans_runs(rows, n_clusters, seed, **options):

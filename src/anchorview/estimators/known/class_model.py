@@ -25,14 +25,14 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import CandidateError, CandidatePool
-from anchorview.estimators.auto.consensus import (
+from anchorview.estimators.partitions.candidates import CandidateError, CandidatePool
+from anchorview.estimators.partitions.consensus import (
     Consensus,
     agreement_with,
     consensus_of,
 )
-from anchorview.estimators.auto.coordinates import NORMALIZED, STANDARDIZED, LocatedSamples
-from anchorview.estimators.auto.neighbor_graphs import LABEL_DTYPE, Landmarks, Neighbors
+from anchorview.estimators.partitions.coordinates import NORMALIZED, STANDARDIZED, LocatedSamples
+from anchorview.estimators.partitions.neighbor_graphs import LABEL_DTYPE, Landmarks, Neighbors
 
 Samples = LocatedSamples | CandidatePool
 """Samples in coordinates and among landmarks."""
