@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anchorview._utils.linalg import polar
-from anchorview.core.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.core.alternating import AlternatingSolver
 from anchorview.core.embed import embedding_map
+from anchorview.core.solve import BoxGraphSolver, SampledAnchorsSolver
 
 
 def make_views(rng, n, widths):

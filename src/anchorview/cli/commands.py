@@ -204,7 +204,7 @@ def _cluster(
 def _connection(scheduler: str | None) -> AbstractContextManager[object]:
     if scheduler is None:
         return nullcontext()
-    from anchorview.sources.dask.connection import connected
+    from anchorview.sources.dask.part_graph import connected
 
     # The client logs tracebacks of errors that are explained here.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)

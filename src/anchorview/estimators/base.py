@@ -32,8 +32,6 @@ from anchorview.estimators.batches import (
     BatchMixin,
     UnknownBatch,
     correction_for,
-    set_design,
-    set_weights,
 )
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence import save_model
@@ -54,6 +52,7 @@ from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.fitted_views import NUMBERS, FittedViews
 from anchorview.views.input_grammar import Join, selection_like_fit, selection_of
 from anchorview.views.row_source import RowSource, restored_rows, warn_of_unknown
+from anchorview.views.sample_design import set_design, set_weights
 
 PER_SAMPLE = ("labels_", "embedding_", "confidence_", "second_labels_", "_level_labels")
 """Learned attributes with one row per sample."""
@@ -258,6 +257,11 @@ class EmbeddingClusterer(
             source = source.read()
         set_design(source, X, batch, covariates)
         set_weights(source, X, sample_weight)
+        if source.sample_weight is not None and source.design is not None:
+            raise ValueError(
+                "Samples with weights cannot have batches or covariates. Leave out sample_weight, "
+                "or take the batches out beforehand."
+            )
         self._learn_views(source)
         source = self._only_known(source)
         self._require_possible(source.counted())

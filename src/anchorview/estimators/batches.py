@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -25,8 +25,8 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.core.batch_correction import BatchCorrection, fit_correction
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.row_source import RowSource, ids_in_memory
-from anchorview.views.sample_design import SampleDesign, sample_design, weights_of_samples
+from anchorview.views.row_source import RowSource
+from anchorview.views.sample_design import SampleDesign
 
 MAX_SAMPLES = 2000
 """Maximum number of samples for which neighbors are found."""
@@ -143,23 +143,6 @@ def _principal_coordinates(squared_distances: Array, k: int) -> Array:
 
 
 UnknownBatch = Literal["error", "center"]
-
-
-def set_design(source: RowSource, X: Any, batch: Any, covariates: Any) -> None:
-    """Give the samples of a source their batches and covariates."""
-    ids = partial(ids_in_memory, source)
-    source.design = sample_design(batch, covariates, X, len(source), ids, source.design)
-
-
-def set_weights(source: RowSource, X: Any, sample_weight: Any) -> None:
-    """Give the samples of a source their weights."""
-    ids = partial(ids_in_memory, source)
-    source.sample_weight = weights_of_samples(sample_weight, X, source, ids)
-    if source.sample_weight is not None and source.design is not None:
-        raise ValueError(
-            "Samples with weights cannot have batches or covariates. Leave out sample_weight, or "
-            "take the batches out beforehand."
-        )
 
 
 class BatchFit:

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.atomic_files import atomic_write_binary
 from anchorview._utils.typing import Array
-from anchorview.estimators.batches import set_design
 from anchorview.estimators.explanation import Explanation, explanation_of_model
 from anchorview.estimators.relabeling import Relabeling, RelabelMixin
 from anchorview.sources.open_source import open_source
 from anchorview.sources.results_folder import result_path
 from anchorview.views.container import MultiViewData
 from anchorview.views.input_grammar import selection_like_fit
+from anchorview.views.sample_design import set_design
 
 Args = ParamSpec("Args")
 Model = TypeVar("Model", bound=RelabelMixin)

@@ -21,7 +21,8 @@ from anchorview.views.alignment import matched_rows
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import selection_like_fit
-from anchorview.views.row_source import Merge, PartFunction, Result, RowSource, ids_in_memory
+from anchorview.views.row_source import Merge, PartFunction, Result, RowSource
+from anchorview.views.sample_design import ids_in_memory
 from anchorview.views.table_columns import TableView
 
 filled = docstring_filler(

@@ -26,7 +26,7 @@ from anchorview.views.matrix_checks import (
     sample_at,
 )
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
-from anchorview.views.sample_design import sample_design, stacked_design, weights_of_samples
+from anchorview.views.sample_design import set_design, set_weights, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
 from anchorview.views.table_columns import TableView, describe_kinds
 
@@ -141,9 +141,8 @@ class MultiViewData(RowSource):
             self.whole = X.whole
         else:
             self._set(_checked(parse(X, views, join=None), available)[0])
-        ids = partial(getattr, self, "sample_ids")
-        self.design = sample_design(batch, covariates, X, len(self), ids, self.design)
-        self.sample_weight = weights_of_samples(sample_weight, X, self, ids)
+        set_design(self, X, batch, covariates)
+        set_weights(self, X, sample_weight)
 
     def _set(self, contents: NamedViews) -> None:
         self.set_schema(contents, contents.views)

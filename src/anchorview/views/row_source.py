@@ -266,12 +266,6 @@ def _counted(part: "MultiViewData") -> "MultiViewData":
     return part.selected(part.sample_weight > 0)
 
 
-def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":
-    """Ids of all samples of a source, computed if they are in Dask."""
-    ids: Any = source.sample_ids
-    return pd.Index(ids.compute()) if hasattr(ids, "compute") else ids
-
-
 def selected_rows(rows: Array, part: "MultiViewData") -> "list[MultiViewData]":
     """Samples of a part at ascending positions in the source; a list without any if there are none.
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,9 @@ from anchorview._utils.text import listed
 from anchorview._utils.typing import Array
 from anchorview.views.alignment import matched_rows
 from anchorview.views.matrix_checks import sample_at
+
+if TYPE_CHECKING:
+    from anchorview.views.row_source import RowSource
 
 ONE_BATCH = ("",)
 """Name of the batch of all samples if there are only covariates; no value has an empty name."""
@@ -65,42 +69,48 @@ def stacked_design(parts: Sequence[SampleDesign | None]) -> SampleDesign | None:
     )
 
 
-def sample_design(
-    batch: Any, covariates: Any, X: Any, n_samples: int, ids: Ids, known: SampleDesign | None = None
-) -> SampleDesign | None:
-    """Design of the samples of `X`; `known`, the design that `X` brings, if nothing is given.
+def ids_in_memory(source: "RowSource") -> "pd.Index[Any] | None":
+    """Ids of all samples of a source, computed if they are in Dask."""
+    ids: Any = source.sample_ids
+    return pd.Index(ids.compute()) if hasattr(ids, "compute") else ids
+
+
+def set_design(source: "RowSource", X: Any, batch: Any, covariates: Any) -> None:
+    """Give the samples of a source, those of `X`, batches and covariates, if there are any.
 
     Values with an index are aligned by sample id if `X` has ids, and all else by position. A text
     names a column of ``X.obs``.
     """
     if batch is None and covariates is None:
-        return known
-    if known is not None:
+        return
+    if source.design is not None:
         raise ValueError(
             "batch= and covariates= cannot be given with MultiViewData that has some already. Give "
             "them once."
         )
+    n_samples, ids = source.shape[0], partial(ids_in_memory, source)
     batches: tuple[str, ...] = ONE_BATCH
     codes: Array = np.zeros(n_samples, np.int32)
     if batch is not None:
         values = _aligned(values_of_obs(batch, X, "batch"), n_samples, ids, "batch")
         batches, codes = _batch_codes(values, ids)
-    if covariates is None:
-        return SampleDesign(batches, codes, np.empty((n_samples, 0)))
-    values = _aligned(values_of_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
-    return SampleDesign(batches, codes, *_covariate_matrix(values, ids))
+    source.design = SampleDesign(batches, codes, np.empty((n_samples, 0)))
+    if covariates is not None:
+        values = _aligned(values_of_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
+        source.design = SampleDesign(batches, codes, *_covariate_matrix(values, ids))
 
 
-def weights_of_samples(given: Any, X: Any, samples: Any, ids: Ids) -> Array | None:
-    """Weights of samples, aligned like batches; those that they bring if nothing is given."""
+def set_weights(source: "RowSource", X: Any, given: Any) -> None:
+    """Give the samples of a source weights, aligned like batches, if there are any."""
     if given is None:
-        return cast("Array | None", samples.sample_weight)
-    if samples.sample_weight is not None:
+        return
+    if source.sample_weight is not None:
         raise ValueError(
             "sample_weight= cannot be given with MultiViewData that has weights already. Give them "
             "once."
         )
-    n, values = len(samples), values_of_obs(given, X, "sample_weight")
+    n, ids = source.shape[0], partial(ids_in_memory, source)
+    values = values_of_obs(given, X, "sample_weight")
     if isinstance(values, Real):
         values = np.full(n, values)
     try:
@@ -115,7 +125,7 @@ def weights_of_samples(given: Any, X: Any, samples: Any, ids: Ids) -> Array | No
         )
     if not weights.any():
         raise ValueError("sample_weight is zero for all samples. Give some a positive weight.")
-    return weights
+    source.sample_weight = weights
 
 
 def values_of_obs(values: Any, X: Any, what: str) -> Any:

@@ -63,7 +63,8 @@ from anchorview.estimators.representation import apart_sentences, view_sentences
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
-from anchorview.views.row_source import Records, RowSource, ids_in_memory
+from anchorview.views.row_source import Records, RowSource
+from anchorview.views.sample_design import ids_in_memory
 
 
 @fill_docstring

@@ -1,10 +1,13 @@
-"""Task graphs in which one task reads all views of a part, and their execution.
+"""Task graphs in which one task reads all views of a part, their execution, and its scheduler.
 
 Dask fuses chains of tasks, but not several chains with a common successor. The tasks that read the
 views of the same rows would then run on different workers, and data would be transferred.
 """
 
+import warnings
+from asyncio import CancelledError as TaskCancelled
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import reduce
 from operator import call
@@ -17,12 +20,20 @@ from dask.callbacks import Callback
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.task_spec import DataNode, GraphNode, Task, TaskRef
-from distributed import Client, as_completed, futures_of
+from distributed import Client, KilledWorker, as_completed, futures_of
+from distributed.comm.core import CommClosedError
 
+from anchorview._utils.errors import ClusterLostError
 from anchorview._utils.progress import report_progress
 
 FAN_IN = 4
 """Number of results that a task of a tree merges; one worker holds all of them at a time."""
+
+PATIENCE = "10s"
+"""How long to wait for an answer of the scheduler."""
+
+WORKER_PATIENCE = 60.0
+"""How long to wait for the first worker, in seconds."""
 
 Dependencies = Mapping[Hashable, set[Hashable]]
 
@@ -167,3 +178,55 @@ def reporting(stage: str, name: str, count: int) -> Iterator[None]:
     with Callback(posttask=report):
         yield
     report_progress(stage, count, count)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Compute on the workers of a scheduler inside the block.
+
+    Waits for the first worker. Raises a ConnectionError if the scheduler does not answer, has no
+    workers, or is lost inside the block.
+
+    Parameters
+    ----------
+    address : str
+        Such as ``"tcp://host:8786"``.
+    """
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ConnectionError(
+            f"{address}: no Dask scheduler answers. Check the address, and that 'dask scheduler' "
+            "is running."
+        ) from error
+    with client:
+        _wait_for_workers(client, address)
+        try:
+            yield client
+        except (CancelledError, TaskCancelled, CommClosedError) as error:
+            raise ClusterLostError(
+                f"{address}: the connection to the Dask scheduler was lost. Check its log, start "
+                "it again, and repeat the fit."
+            ) from error
+        except KilledWorker as error:
+            raise ClusterLostError(
+                f"{address}: workers were lost again and again, probably because their memory did "
+                "not suffice. Check their logs; give them more memory, or use smaller chunks."
+            ) from error
+
+
+def _wait_for_workers(client: Client, address: str) -> None:
+    if client.scheduler_info()["workers"]:
+        return
+    warnings.warn(
+        f"{address}: the Dask scheduler has no workers yet; waiting {WORKER_PATIENCE:g} s for the "
+        "first.",
+        stacklevel=4,
+    )
+    try:
+        client.wait_for_workers(1, timeout=WORKER_PATIENCE)
+    except TimeoutError:
+        raise ClusterLostError(
+            f"{address}: the Dask scheduler has no workers. Start some with 'dask worker "
+            f"{address}'."
+        ) from None
