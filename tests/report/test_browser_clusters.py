@@ -161,7 +161,7 @@ def test_renamed_and_merged_clusters_are_downloaded_as_a_mapping(open_page, many
     rename(page, 3, "T cells")
     assert "48 clusters" not in page.page.locator("#cards-status").inner_text()
     assert "49 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
-    assert page.page.locator("#cluster-3 .merged").inner_text() == "Merged with 1"
+    assert page.page.locator("#cluster-3 .merged").inner_text() == "Merged with title 1"
     rename(page, 5, "5 + 6")
     rename(page, 6, "5 + 6")
     assert "48 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()

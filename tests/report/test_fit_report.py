@@ -343,7 +343,7 @@ def test_views_and_expensive_fits_without_one(problem, report, set_constants):
     found = inspect_fit(fit)
     section = view_section(fit, found)
     assert section.text == ""
-    table, _, folded = section.parts
+    table, folded = section.parts
     # By what the views contribute.
     assert table.frame["View"].tolist() == found.shares.index.tolist()
     assert found.shares.is_monotonic_decreasing
@@ -445,6 +445,15 @@ def test_verdict_says_what_there_is_what_decides_and_what_to_be_careful_about():
     assert "none of the groups is clearly apart" in care
 
 
+def test_map_and_cards_of_data_without_clusters_say_so(problem, report):
+    views, y, _ = problem
+    for structure, count in ((0.0, 2), (0.9, 0)):
+        model = SimpleNamespace(
+            labels_=y, n_clusters_=3, structure_=structure, borders_=["weak"] * 3
+        )
+        assert report(model, views).text.count("These groups are arbitrary") == count
+
+
 def test_sparse_views_without_their_batches(tmp_path):
     views, _ = clustered_views(90, 3)
     sparse_view = sparse.random_array((90, 20), density=0.2, random_state=0, format="csr")
@@ -457,9 +466,12 @@ def test_sparse_views_without_their_batches(tmp_path):
 def test_samples_to_label_have_fields(incomplete_fit):
     model, data, _, sample_ids = incomplete_fit
     fit = checked(model, data, None, sample_ids)
-    section = labeling_section(fit, SampleContents(fit.sample_ids, None, None, on_map=True))
+    found = inspect_fit(fit)
+    section = labeling_section(fit, found, SampleContents(sample_ids, None, None, on_map=True))
     samples = section.parts[0].values["samples"]
     asked = ask(model, data, len(samples))
+    titles = [found.titles[cluster] for cluster in asked["cluster"]]
+    assert [sample["cluster"] for sample in samples] == titles
     assert [sample["key"] for sample in samples] == asked["sample"].astype(str).tolist()
     assert [sample["link"].id for sample in samples] == [
         sample_ids[sample["link"].row] for sample in samples

@@ -9,7 +9,7 @@ import pytest
 from anchorview import DALMC, AutoDALMC, load_digits
 from anchorview.report import sample_map, write_fit_report
 from anchorview.report.findings import CheckedFit, inspect_fit, inspect_level
-from anchorview.report.sample_map import SampleContents, pattern_name, thumbnail
+from anchorview.report.sample_map import SampleContents, pattern_names, thumbnail
 from helpers.data import clustered_views, nested_views
 
 images = pytest.importorskip("PIL.Image")
@@ -104,9 +104,10 @@ def test_points_have_the_values_of_their_samples_and_keep_their_shape(drawn, inc
     classes = payload["partitions"]["class"]
     assert [classes["names"][code] for code in classes["codes"]] == target[rows].tolist()
     availability = payload["availability"]
-    names = [availability["patterns"][pattern] for pattern in availability["pattern"]]
-    assert names == [pattern_name(has, data.names) for has in data.available[rows]]
-    assert max(availability["codes"]) < len(availability["names"]) <= 8
+    for row, code in zip(rows, availability["codes"], strict=True):
+        assert data.available[row, list(data.groups[code].views)].all()
+        assert data.available[row].sum() == len(data.groups[code].views)
+    assert availability["names"] == pattern_names(data)
     assert list(drawn[0]["colorings"]) == ["cluster", "class", "confidence", "availability"]
     payload, positions = drawn[0]["payload"], drawn[2]
     placed = np.column_stack([payload["x"], payload["y"]])

@@ -205,17 +205,16 @@ def doubtful_parts(fit: CheckedFit, findings: Findings, contents: SampleContents
     return [Folded("Doubtful samples", [Table(pd.DataFrame(columns), caption)])]
 
 
-def labeling_section(fit: CheckedFit, contents: SampleContents) -> Section:
+def labeling_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:
     """Return the samples that are worth a label, with fields for their classes."""
     assert fit.data is not None
     asked, ids = ask(fit.model, fit.data, N_ASKED), fit.data.sample_ids
+    clusters = np.asarray(findings.titles)[fit.clusters.get_indexer(pd.Index(asked["cluster"]))]
     keys = asked["sample"]
     rows = keys if ids is None else ids.get_indexer(pd.Index(keys))
     samples = [
         {"link": contents.link(int(row)), "key": str(key), "cluster": cluster, "stands_for": n}
-        for row, key, cluster, n in zip(
-            rows, keys, asked["cluster"], asked["stands_for"], strict=True
-        )
+        for row, key, cluster, n in zip(rows, keys, clusters, asked["stands_for"], strict=True)
     ]
     part = Interactive("labeling.html.jinja", ["labeling.js"], {"samples": samples})
     text = (
@@ -233,7 +232,7 @@ def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
         "confidence": "Mean confidence (%)",
         "doubtful": "Doubtful samples",
         "separation": "Separation",
-        "border": "Evidence",
+        "border": "Evidence that it is a group",
         "nearest_cluster": "Nearest cluster",
         **{f"view:{name}": f"Share of {name} (%)" for name in fit.view_names},
     }

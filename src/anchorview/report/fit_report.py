@@ -15,8 +15,10 @@ from anchorview.report import cluster_sections, model_sections
 from anchorview.report.findings import CheckedFit, Findings, inspect_fit, inspect_level
 from anchorview.report.page import Facts, Folded, Part, Section, Text, write_page
 from anchorview.report.sample_map import SampleContents, sample_map
-from anchorview.report.verdict import verdict
+from anchorview.report.verdict import structure_of, verdict
 from anchorview.views.container import ViewsLike
+
+ARBITRARY = "These groups are arbitrary: nothing sets them apart, and other cuts would do as well."
 
 
 def write_fit_report(
@@ -121,12 +123,13 @@ def write_fit_report(
     # on the map.
     cards = cluster_sections.cards_of_levels(levels, chosen, shown)
     behind = _how_sure(fit, findings, shown)
+    arbitrary = ARBITRARY if structure_of(fit) == 0 and fit.n_clusters > 1 else ""
     sections = [
-        Section("Map of the samples", [sample_map(levels, chosen, shown)]),
-        Section("Clusters", [cards]),
+        Section("Map of the samples", [sample_map(levels, chosen, shown)], arbitrary),
+        Section("Clusters", [cards], arbitrary),
     ]
     if fit.is_auto and fit.data is not None and not fit.classes_are_known:
-        sections.append(cluster_sections.labeling_section(fit, shown))
+        sections.append(cluster_sections.labeling_section(fit, findings, shown))
     if getattr(fit.model, "changes_", None) is not None:
         sections.append(model_sections.change_section(fit.model))
     if fit.view_names:
@@ -170,17 +173,15 @@ def _how_sure(fit: CheckedFit, findings: Findings, shown: SampleContents) -> Fol
 
 
 def _technical_section(fit: CheckedFit, call: str | None, seconds: float | None) -> Section:
-    facts = {"Samples": f"{len(fit.labels):,}"}
-    if fit.view_names:
-        facts["Views"] = f"{len(fit.view_names)}"
-        facts["Features"] = f"{sum(fit.n_features_per_view):,}"
-    facts["Clusters"] = f"{fit.n_clusters}"
+    facts = {}
+    if fit.has_coordinates:
+        facts["Map"] = f"t-SNE of {fit.coordinates_name}"
     if hasattr(fit.model, "n_iter_"):
         facts["Iterations"] = f"{fit.model.n_iter_}"
     if seconds is not None:
         facts["Seconds"] = f"{seconds:.3g}"
     folded: dict[str, Sequence[Part]] = {
-        "Sizes of the problem": [Facts(facts)],
+        "Fit": [Facts(facts)] if facts else [],
         "Candidate settings": model_sections.candidate_parts(fit),
         "How to reproduce": model_sections.reproduction_parts(fit, call),
     }

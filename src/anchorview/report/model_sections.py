@@ -4,7 +4,6 @@ import platform
 from collections.abc import Sequence
 from functools import partial
 from importlib.metadata import version
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from anchorview.plotting.bar_displays import draw_bars
 from anchorview.plotting.curve_displays import ClusterNumberDisplay
 from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings
 from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text
-from anchorview.report.sample_map import pattern_name
+from anchorview.report.sample_map import pattern_names
 from anchorview.report.verdict import disagreeing_views
 from anchorview.views.container import MultiViewData
 
@@ -144,9 +143,10 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
     names = [name for name in shares.index if name in fit.view_names] or list(fit.view_names)
     used = getattr(fit.model, "views_", {}).get("used", pd.Series(True, fit.view_names))
     columns: dict[str, Any] = {"View": names, "Used": used.loc[names].tolist()}
+    caption = "The views"
     if len(shares.dropna()):
+        caption = CONTRIBUTION
         columns["Contribution"] = [percent(shares[name]) for name in names]
-    texts = [CONTRIBUTION] if len(shares.dropna()) else []
     if refits is not None:
         columns["Without it, the result would be"] = [
             _change(agreement) for agreement in refits.loc[names, "agreement"]
@@ -157,13 +157,9 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         "the others do not."
         for name in disagreeing_views(findings)
     ]
-    parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, texts)]
-    parts.append(
-        Folded(
-            "Weights and agreement, and why they are not importance",
-            _numbers_of_views(fit, findings),
-        )
-    )
+    title = "Weights and agreement, and why they are not importance"
+    parts: list[Part] = [Table(pd.DataFrame(columns), caption)]
+    parts.append(Folded(title, _numbers_of_views(fit, findings)))
     if fit.data is not None and fit.data.available is not None:
         parts.append(Folded("Samples that lack views", pattern_parts(fit.data)))
     return Section("Views", parts, " ".join([*sentences, *findings.left_out]))
@@ -220,14 +216,12 @@ REFIT_COLUMNS = {
 def pattern_parts(data: MultiViewData) -> list[Part]:
     """Return the patterns of available views, the most frequent first."""
     assert data.available is not None
-    groups = data.groups
-    has = np.array([[view in group.views for view in range(len(data.views))] for group in groups])
-    names = [pattern_name(available, data.names) for available in has[:MAX_CHARTED_PATTERNS]]
-    sizes = [group.size for group in groups[:MAX_CHARTED_PATTERNS]]
-    n_rarer = len(groups) - len(names)
+    names = pattern_names(data)[:MAX_CHARTED_PATTERNS]
+    sizes = [group.size for group in data.groups[:MAX_CHARTED_PATTERNS]]
+    n_rarer = len(data.groups) - len(names)
     text = (
         f"Samples lack {1 - float(data.available.mean()):.1%} of all their views, in "
-        f"{len(groups):,} patterns."
+        f"{len(data.groups):,} patterns."
     )
     description = (
         f"Patterns of available views and their numbers of samples; the most frequent one, "
@@ -245,30 +239,21 @@ def candidate_parts(fit: CheckedFit) -> list[Part]:
     """Return the candidate settings of AutoDALMC and the agreement between them."""
     if not fit.is_auto:
         return []
-    model = fit.model
-    table = model.candidates_.reset_index(drop=True).rename_axis(None)
-    if (table["error"] == "").all():
-        table = table.drop(columns="error")
-    table.insert(0, "candidate", np.arange(len(table)))
-    table.columns = [str(column).replace("_", " ") for column in table.columns]
+    table = fit.model.candidates_.rename_axis("candidate").reset_index()
     highlight = pd.DataFrame("", index=table.index, columns=table.columns)
-    highlight.loc[model.best_candidate_] = "best"
-    text = (
-        "Settings that were fitted without using any classes. The result is their consensus; "
-        "agreement is the adjusted Rand index: 1 for equal partitions, 0 for chance."
+    highlight.loc[fit.model.best_candidate_] = "best"
+    caption = (
+        "The clusters are the consensus of these settings; the best one that has an embedding is "
+        "marked. Agreement is the adjusted Rand index: 1 for equal partitions, 0 for chance."
     )
-    caption = "The candidates; the best one that has an embedding is marked."
-    return [Text(text), Table(table, caption, highlight)]
+    return [Table(table, caption, highlight)]
 
 
 def reproduction_parts(fit: CheckedFit, call: str | None) -> list[Part]:
     """Return the call and the versions of the packages."""
     parts: list[Part] = []
     if hasattr(fit.model, "get_params"):
-        parts += [
-            Text("Parameters that are not given have their default values."),
-            Code(python_call(fit.model)),
-        ]
+        parts.append(Code(f"model = {fit.model!r}.fit(views)"))
     if call is not None:
         parts += [Text("Or from the shell:"), Code(call)]
     if not isinstance(getattr(fit.model, "random_state", 0), int | np.integer):
@@ -279,24 +264,3 @@ def reproduction_parts(fit: CheckedFit, call: str | None) -> list[Part]:
     versions |= {name: version(name) for name in PACKAGES}
     parts.append(Facts(versions))
     return parts
-
-
-def python_call(model: Any) -> str:
-    """Return Python code that repeats a fit."""
-    name, module = type(model).__name__, type(model).__module__
-    package = module.partition(".")[0]
-    if package == "anchorview":
-        module = "anchorview.compared" if ".compared" in module else "anchorview"
-    elif "._" in module:
-        # scikit-learn and others export the classes of private modules in their packages.
-        module = module[: module.index("._")]
-    values, settings = model.get_params(deep=False), []
-    for parameter in signature(type(model)).parameters.values():
-        value = values.get(parameter.name, parameter.default)
-        if isinstance(value, np.generic | np.ndarray):
-            value = value.tolist()
-        # A RandomState cannot be written as code.
-        if repr(value) != repr(parameter.default) and not isinstance(value, np.random.RandomState):
-            settings.append(f"{parameter.name}={value!r}")
-    code = f"model = {name}({', '.join(settings)}).fit(views)"
-    return code if module == "__main__" else f"from {module} import {name}\n\n{code}"

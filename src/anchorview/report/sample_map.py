@@ -17,12 +17,10 @@ from anchorview.plotting.drawn_samples import normalizes_embedding, stored_embed
 from anchorview.plotting.map_layout import map_layout
 from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
 from anchorview.report.page import Interactive, Text
+from anchorview.views.container import MultiViewData
 
 RESOLUTION = 2**16 - 1
 """Positions are rounded to this number of steps, which no zoom of the map shows."""
-
-MAX_COLORED_PATTERNS = 7
-"""Maximum number of patterns of available views that have a color."""
 
 TEXT_LENGTH = 160
 """Maximum length of a text on the page."""
@@ -193,7 +191,7 @@ def sample_map(
         payload["second"] = findings.certainty.second_labels[rows].tolist()
     if fit.data is not None and fit.data.available is not None:
         colorings["availability"] = "available views"
-        payload["availability"] = _availability(fit.data.available[rows], fit.data.names)
+        payload["availability"] = _availability(fit.data, rows)
     values = {
         "payload": payload,
         "colorings": colorings,
@@ -218,41 +216,31 @@ def _positions(positions: Array) -> dict[str, list[int]]:
     return {"x": scaled[:, 0].tolist(), "y": (scaled[:, 1].max() - scaled[:, 1]).tolist()}
 
 
-def _availability(available: Array, view_names: Sequence[str]) -> dict[str, Any]:
-    """Pattern of each point, and its color: those of the frequent patterns, or one of the rest."""
-    patterns, inverse, counts = np.unique(
-        available, axis=0, return_inverse=True, return_counts=True
-    )
-    # Complete samples first, then by frequency.
-    order = np.lexsort((-counts, ~patterns.all(axis=1)))
-    position = np.argsort(order)[inverse.ravel()]
-    shown = names = [pattern_name(patterns[pattern], view_names) for pattern in order]
-    if len(names) > MAX_COLORED_PATTERNS + 1:
-        shown = [*names[:MAX_COLORED_PATTERNS], "other patterns"]
-    return {
-        "patterns": names,
-        "pattern": position.tolist(),
-        "names": shown,
-        "codes": np.minimum(position, len(shown) - 1).tolist(),
-    }
+def _availability(data: MultiViewData, rows: Array) -> dict[str, Any]:
+    """Names of the patterns of available views, and the pattern of each point."""
+    pattern = np.empty(len(data), dtype=int)
+    for group in data.groups:
+        pattern[group.rows] = group.group
+    return {"names": pattern_names(data), "codes": pattern[rows].tolist()}
 
 
-def pattern_name(available: Array, view_names: Sequence[str]) -> str:
-    """Name of a pattern of available views, by the fewer of the available and the lacking ones."""
-    if available.all():
-        return "all views"
-    fewer, word = (
-        (available, "only") if 2 * available.sum() < len(available) else (~available, "without")
-    )
-    return f"{word} {', '.join(np.asarray(view_names, dtype=object)[fewer])}"
+def pattern_names(data: MultiViewData) -> list[str]:
+    """Names of the groups of samples, by the fewer of the available and the lacking views."""
+    names, texts = np.asarray(data.names, dtype=object), list[str]()
+    for group in data.groups:
+        lacking = np.delete(names, group.views)
+        only = 2 * len(group.views) < len(names)
+        text = f"only {', '.join(names[list(group.views)])}" if only else "all views"
+        texts.append(f"without {', '.join(lacking)}" if len(lacking) and not only else text)
+    return texts
 
 
 def _description(fit: CheckedFit, n_points: int) -> str:
     n = len(fit.labels)
     drawn = f"All {n:,} samples" if n_points == n else f"{n_points:,} of {n:,} samples"
     text = (
-        f"{drawn} in {fit.n_clusters} clusters, laid out by t-SNE from {fit.coordinates_name}. "
-        "Neighbors are similar; directions, and distances between distant groups, have no meaning."
+        f"{drawn} in {fit.n_clusters} clusters. Dots that are close are similar; distances between "
+        "distant groups mean nothing."
     )
     if fit.n_clusters > len(CLUSTER_COLORS):
         text += " There are more clusters than colors, so several share one."

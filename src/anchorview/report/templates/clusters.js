@@ -95,7 +95,7 @@
     const names = original.map((_, cluster) => nameOf(cluster));
     const shown = names.map((name, c) => (name === original[c] ? titles[c] : name));
     for (const [cluster, card] of cards.entries()) {
-      const merged = original.filter((_, other) => other !== cluster && names[other] === names[cluster]);
+      const merged = titles.filter((_, other) => other !== cluster && names[other] === names[cluster]);
       const note = card.querySelector(".merged");
       note.hidden = !merged.length;
       note.textContent = `Merged with ${merged.join(", ")}`;

@@ -56,7 +56,10 @@ anchorview.MapPoints = class {
     if (coloring === "confidence") {
       codes = this.confidence.map((percent) => Math.min(4, Math.floor(percent / 20)));
       colors = anchorview.MapPoints.RAMP;
-    } else if (coloring === "availability") codes = this.availability.codes;
+    } else if (coloring === "availability") {
+      colors = [...this.palette.slice(0, 7), "#808080"]; // Rare patterns are gray.
+      codes = this.availability.codes.map((code) => Math.min(code, 7));
+    }
     this.codes = codes;
     this.colors = colors;
     this.sortByColor();

@@ -21,8 +21,8 @@ anchorview.mapReady = (async () => {
     // Clusters may have been merged, here or before.
     const second = points.names[points.second?.[index]] ?? cluster;
     if (second !== cluster) rows.push(["Next cluster", second]);
-    if (points.availability)
-      rows.push(["Views", points.availability.patterns[points.availability.pattern[index]]]);
+    const { availability } = points;
+    if (availability) rows.push(["Views", availability.names[availability.codes[index]]]);
     return rows;
   }
 
@@ -201,8 +201,10 @@ anchorview.mapReady = (async () => {
     let items = [];
     if (coloring === "confidence")
       items = colors.map((color, bin) => [color, `${20 * bin}–${20 * bin + 20} %`]);
-    else if (coloring === "availability")
-      items = availability.names.map((name, code) => [colors[code], name]);
+    else if (coloring === "availability") {
+      const names = [...availability.names.slice(0, 7), "other patterns"];
+      items = names.slice(0, availability.names.length).map((name, code) => [colors[code], name]);
+    }
     else if (partitions[coloring]?.codes.includes(-1)) items = [[colors.at(-1), "no known class"]];
     const entries = items.map(([color, text]) => {
       const entry = anchorview.element("li", text);
