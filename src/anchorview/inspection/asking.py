@@ -13,8 +13,9 @@ from sklearn.utils import check_scalar
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.labeling import ConsensusExplanation
-from anchorview.estimators.known.class_model import KnownClasses, cluster_members, fit_class_model
+from anchorview.estimators.known.class_model import KnownClasses, fit_class_model
 from anchorview.estimators.known.known_labels import known_labels
+from anchorview.estimators.partitions.consensus import cluster_members
 from anchorview.estimators.partitions.coordinates import LocatedSamples
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
 from anchorview.views.container import MultiViewData, ViewsLike, concatenate_samples

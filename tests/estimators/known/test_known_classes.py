@@ -165,6 +165,14 @@ def test_files(planted, fitted, tmp_path):
     assert np.array_equal(np.load(tmp_path / "out" / "confidence.npy"), fitted.confidence_)
 
 
+def test_second_clusters_in_files(planted, tmp_path):
+    views, y = planted
+    known = np.where(np.arange(len(y)) < 60, (y + (np.arange(len(y)) < 8)) % 4, -1)
+    model, written = auto().fit(views, known), auto().fit(views, known, out=tmp_path)
+    assert (model.second_labels_[:8] != model.labels_[:8]).all()
+    assert np.array_equal(written.second_labels_, model.second_labels_)
+
+
 def test_dask(planted, fitted):
     dask_array = pytest.importorskip("dask.array")
     views, y = planted

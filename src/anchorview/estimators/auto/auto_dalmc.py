@@ -622,11 +622,8 @@ class AutoDALMC(EmbeddingClusterer):
         return tuple(np.flatnonzero(self.views_["used"]).tolist())
 
     def _table_of_views(self, **columns: ArrayLike) -> pd.DataFrame:
-        alone = self._consistency
-        return super()._table_of_views(
-            **columns,
-            **{str(name): column for name, column in alone.items()},
-        )
+        alone = {str(name): column for name, column in self._consistency.items()}
+        return super()._table_of_views(**columns, **alone)
 
     def _clustering_at(self, n_clusters: int) -> Clustering:
         """Clusters of a level as they were fitted."""
@@ -703,10 +700,8 @@ class AutoDALMC(EmbeddingClusterer):
         self.labels_, self.second_labels_, self.confidence_ = known.kept(
             self.labels_, self.second_labels_, self.confidence_
         )
-        self._relabeling, self._labeled_rows = (
-            known.relabeling(self.n_clusters_),
-            known.labeled_rows,
-        )
+        self._relabeling = known.relabeling(self.n_clusters_)
+        self._labeled_rows = known.labeled_rows
 
     def _relabel_samples(self, new: Relabeling) -> None:
         if self._fit_labels is None:

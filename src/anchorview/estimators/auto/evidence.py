@@ -26,6 +26,7 @@ from scipy.sparse.csgraph import dijkstra
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array
 from anchorview.core.neighbors import nearest_centers
+from anchorview.estimators.partitions.consensus import cluster_members
 from anchorview.estimators.partitions.coordinates import NORMALIZED, SHARING_A_BASIS
 from anchorview.estimators.partitions.neighbor_graphs import NeighborGraph
 from anchorview.estimators.relabeling import Relabeling
@@ -118,10 +119,7 @@ class JudgedSamples:
         sizes = np.bincount(labels, minlength=n_clusters)
         if np.count_nonzero(sizes) < 2:
             return Separation(MAX_SUM, np.full(n_clusters, MAX_SUM))
-        edges, degrees, _ = self._edges
-        crosses = labels[edges.row] != labels[edges.col]
-        leaving = np.bincount(edges.row[crosses], edges.data[crosses], len(labels)) / degrees
-        shares = np.bincount(labels, leaving, n_clusters) / np.maximum(sizes, 1)
+        shares = np.bincount(labels, self._leaving(labels), n_clusters) / np.maximum(sizes, 1)
         # Fewer edges leave a piece that is larger than the others.
         others = 1 - sizes / sizes.sum()
         uneven = np.maximum(1.0, (n_clusters - 1) / (n_clusters + 1) / np.maximum(others, 1e-9))
@@ -152,6 +150,12 @@ class JudgedSamples:
         degrees = np.bincount(edges.row, edges.data, len(self.rows))
         return edges, np.maximum(degrees, tiny), lengths
 
+    def _leaving(self, pieces: Array) -> Array:
+        """Share of the weight of the edges of each sample that leave its piece."""
+        edges, degrees, _ = self._edges
+        crosses = pieces[edges.row] != pieces[edges.col]
+        return np.bincount(edges.row[crosses], edges.data[crosses], len(degrees)) / degrees
+
     def _chance(self, n_clusters: int) -> float:
         """Share of the edges that leave so many random pieces, interpolated between powers of 2."""
         position = np.log2(min(n_clusters, len(self.rows)))
@@ -161,16 +165,14 @@ class JudgedSamples:
 
     def _chance_at(self, count: int) -> float:
         if count not in self._chances:
-            edges, degrees, lengths = self._edges
+            lengths = self._edges[2]
             rng, total = np.random.default_rng(self._seed), 0.0
             for _ in range(N_PARTITIONS):
                 seeds = rng.choice(len(self.rows), count, replace=False)
                 *_, pieces = dijkstra(
                     lengths, indices=seeds, min_only=True, return_predecessors=True
                 )
-                crosses = pieces[edges.row] != pieces[edges.col]
-                leaving = np.bincount(edges.row[crosses], edges.data[crosses], len(degrees))
-                total += float((leaving / degrees).mean()) / N_PARTITIONS
+                total += float(self._leaving(pieces).mean()) / N_PARTITIONS
             self._chances[count] = total
         return self._chances[count]
 
@@ -287,21 +289,14 @@ def _valleys(
             sides = positions[nearest_center == a], positions[nearest_center == b]
             if min(map(len, sides)) >= MIN_SIDE:
                 depth[present[a]] = _depth(*sides)
-    known = np.isfinite(depths)
-    return np.divide(
-        np.where(known, depths, 0).sum(axis=0),
-        known.sum(axis=0),
-        out=np.full(n_clusters, np.nan),
-        where=known.any(axis=0),
-    )
+    return np.asarray(np.ma.masked_invalid(depths).mean(axis=0).filled(np.nan))
 
 
 def _lloyd(X: Array, labels: Array, n_clusters: int) -> Array:
     """Centers after a few steps of Lloyd's algorithm, which forget the samples left out."""
     centers = np.zeros((n_clusters, X.shape[1]))
     for step in range(LLOYD_STEPS + 1):
-        membership = sparse.csr_array((np.ones(len(X)), labels, np.arange(len(X) + 1)))
-        membership.resize(len(X), n_clusters)
+        membership = cluster_members(labels[None], n_clusters)
         sizes = np.bincount(labels, minlength=n_clusters)[:, None]
         centers = np.where(sizes > 0, membership.T @ X / np.maximum(sizes, 1), centers)
         if step < LLOYD_STEPS:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import unit_rows
@@ -15,6 +14,7 @@ from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.blockwise_kmeans import positive
+from anchorview.core.neighbors import graph_of_neighbors
 from anchorview.estimators.explanation import (
     ROUNDING,
     ClusterDistances,
@@ -109,11 +109,6 @@ class Labeler:
     """Levels that are labeled too."""
 
     @property
-    def n_anchors(self) -> int:
-        """Columns of the embedding."""
-        return self.best_candidate.embedder.n_anchors
-
-    @property
     def best_candidate(self) -> EmbeddedCandidate:
         """Candidate that gives the embedding."""
         best = self.clustering.candidates[self.best]
@@ -122,7 +117,7 @@ class Labeler:
 
     def record_type(self, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
         """Type of the record of a sample with an embedding of the type `dtype`."""
-        return record_type(self.n_anchors, dtype, len(self.others))
+        return record_type(self.best_candidate.embedder.n_anchors, dtype, len(self.others))
 
     def records(self, part: MultiViewData) -> Array:
         """Records of the samples of a part.
@@ -230,9 +225,8 @@ class RowSums:
         width = embedding.shape[1]
         total = cls(np.zeros(n_clusters), np.zeros((n_clusters, width)), np.zeros(n_clusters))
         for block in row_blocks(len(labels), max(width, n_clusters)):
-            own, n = labels[block], len(labels[block])
-            entries = weights[block], own, np.arange(n + 1)
-            members = sparse.csr_array(entries, shape=(n, n_clusters)).T
+            own = labels[block]
+            members = graph_of_neighbors(own[:, None], weights[block, None], n_clusters).T
             rows = unit_rows(embedding[block]).astype(np.float64)
             squares = members @ np.einsum("ij,ij->i", rows, rows)
             sizes = np.bincount(own, weights[block], n_clusters)

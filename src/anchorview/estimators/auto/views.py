@@ -212,8 +212,7 @@ def contradicts(with_others: float, among_others: float) -> bool:
 
 
 def _largest(values: Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.max()) if len(known) else np.nan
+    return float(pd.Series(values.ravel()).max())
 
 
 def _reason(separation: float, n_only: int) -> str:

@@ -29,6 +29,7 @@ from anchorview.estimators.partitions.candidates import CandidateError, Candidat
 from anchorview.estimators.partitions.consensus import (
     Consensus,
     agreement_with,
+    cluster_members,
     consensus_of,
 )
 from anchorview.estimators.partitions.coordinates import NORMALIZED, STANDARDIZED, LocatedSamples
@@ -159,11 +160,6 @@ class KnownClasses:
     partitions: Array
     codes: Array
 
-    @property
-    def n_classes(self) -> int:
-        """Number of classes that occur."""
-        return len(np.unique(self.codes))
-
 
 def landmark_weights(landmarks: Landmarks, neighbors: Sequence[Neighbors]) -> sparse.csr_array:
     """Weights of samples on the landmarks of all views, which sum to 1."""
@@ -186,14 +182,16 @@ def fit_class_model(
     k, n = len(unlabeled.offsets), partitions.shape[1]
     of_known = unlabeled.labels(known.partitions)
     labels, _, squares = unlabeled.nearest_two(partitions)
-    seeds, seed_codes = _seeds(labels, squares, of_known, known, k)
+    named = np.unique(known.codes)
+    per_class = len(known.codes) / max(len(named), 1)
+    seeds, seed_codes = _seeds(labels, squares, of_known, known.codes, k)
     codes = np.concatenate([known.codes, seed_codes])
     rows = np.concatenate([n + np.arange(len(known.codes)), seeds])
     all_labels = np.vstack(
         [np.hstack([partitions, known.partitions]), np.concatenate([labels, of_known])]
     )
     weights = np.append((1 - OF_CONSENSUS) * unlabeled.weights, OF_CONSENSUS)
-    if len(known.codes) >= MIN_PER_CLASS * known.n_classes > 0:
+    if per_class >= MIN_PER_CLASS:
         agreeing = np.maximum(agreement_with(codes, all_labels[:, rows], k), 0) ** POWER
         weights = weights * agreeing if (weights * agreeing).any() else weights
     both = (samples, known.samples)
@@ -203,9 +201,8 @@ def fit_class_model(
     shares[: all_labels.shape[0] * k] = (1 - OF_LANDMARKS) * np.repeat(weights / weights.sum(), k)
     tables = _spread_classes(members, shares, rows, codes, k)
     of_clusters, of_landmarks = np.split(tables, [all_labels.shape[0] * k])
-    per_class = len(known.codes) / max(known.n_classes, 1)
     return ClassModel(
-        np.unique(known.codes).astype(np.int32),
+        named.astype(np.int32),
         unlabeled,
         of_clusters.reshape(-1, k, k),
         landmark_scaling,
@@ -216,7 +213,7 @@ def fit_class_model(
 
 
 def _seeds(
-    labels: Array, squares: Array, of_known: Array, known: KnownClasses, k: int
+    labels: Array, squares: Array, of_known: Array, known: Array, k: int
 ) -> tuple[Array, Array]:
     """Typical samples of the clusters without a class, and the classes that these become.
 
@@ -224,15 +221,14 @@ def _seeds(
     classes from the largest on.
     """
     sizes = np.bincount(labels, minlength=k)
-    table = np.zeros((k, k))
-    np.add.at(table, (of_known, known.codes), 1.0)
-    named = np.unique(known.codes)
+    table = np.bincount(of_known * k + known, minlength=k * k).reshape(k, k)
+    named = np.unique(known)
     # Of clusters without any known sample, the smallest are given to classes.
     matched, _ = linear_sum_assignment(table[:, named] - 0.5 * (sizes / sizes.sum())[:, None], True)
     free = np.setdiff1d(np.arange(k), matched)
     free = free[np.argsort(-sizes[free], kind="stable")]
     unnamed = np.setdiff1d(np.arange(k), named)
-    count = max(1, round(len(known.codes) / max(len(named), 1))) if len(named) else MIN_PER_CLASS
+    count = round(len(known) / len(named)) if len(named) else MIN_PER_CLASS
     seeds, codes = [], []
     for cluster, code in zip(free, unnamed, strict=True):
         members = np.flatnonzero(labels == cluster)
@@ -241,14 +237,6 @@ def _seeds(
         seeds.append(some)
         codes.append(np.full(len(some), code))
     return np.concatenate([[], *seeds]).astype(int), np.concatenate([[], *codes]).astype(int)
-
-
-def cluster_members(partitions: Array, n_clusters: int) -> sparse.csr_array:
-    """Clusters of samples in all partitions, (n, n_partitions * n_clusters)."""
-    count, n = partitions.shape
-    columns = partitions.T + n_clusters * np.arange(count)
-    starts, shape = count * np.arange(n + 1), (n, count * n_clusters)
-    return sparse.csr_array((np.ones(n * count), columns.ravel(), starts), shape=shape)
 
 
 def _spread_classes(

@@ -75,11 +75,10 @@ class KnownLabels:
             from dask.array import from_array
 
             known, given = (from_array(own, labels.chunks) for own in (known, given))
-        return (
-            _stored(labels, by_block(_kept, labels, known)),
-            _stored(second, by_block(_second_of_known, second, labels, known)),
-            _stored(confidence, by_block(_certain_if_known, confidence, given, dtype=np.float64)),
-        )
+        certain = by_block(_certain_if_known, confidence, given, dtype=np.float64)
+        # Before the file of the labels changes.
+        second = _stored(second, by_block(_second_of_known, second, labels, known))
+        return _stored(labels, by_block(_kept, labels, known)), second, _stored(confidence, certain)
 
     @property
     def labeled_rows(self) -> Array:

@@ -487,13 +487,6 @@ def shared(
     return once
 
 
-def _weighted_square(view: Array, weights: Array | None) -> float:
-    """Squared norm of a view, whose rows may have weights."""
-    if weights is None:
-        return float(np.einsum("ij,ij->", view, view, dtype=np.float64))
-    return float(np.einsum("i,ij,ij->", weights, view, view, dtype=np.float64))
-
-
 class CandidatePool:
     """Fits candidates to the same samples; prepares what they share once.
 
@@ -637,9 +630,10 @@ class CandidatePool:
         route: Route = "compressed" if 2 * n_rows < len(data) else "direct"
         unscaled = (ViewScaling(),) * len(data.views)
         problem = compress(data, unscaled, route, unit_norm=False)
-        kept = [_weighted_square(view, data.sample_weight) for view in data.views]
+        weights = np.ones(len(data)) if data.sample_weight is None else data.sample_weight
+        squares = (np.einsum("ij,ij->i", view, view, dtype=np.float64) for view in data.views)
         # The scaled views have norm 1, of which the bases may have left something out.
-        left_out = tuple(max(0.0, 1.0 - square) for square in kept)
+        left_out = tuple(max(0.0, 1.0 - float(weights @ own)) for own in squares)
         scalings = (ViewScaling(norm=self.norm_factor),) * len(data.views)
         problem = problem._replace(left_out=left_out, scalings=scalings)
         return problem, leading_spectra(problem, MAX_DIRECTIONS // 2)

@@ -14,10 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils import gen_batches
 
 from anchorview._utils.typing import Array, ExtendedArray
 from anchorview.core.blockwise_kmeans import positive
+from anchorview.core.neighbors import graph_of_neighbors
 
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
@@ -315,7 +317,19 @@ def consensus_of(
 ) -> Consensus:
     """Consensus whose patterns are those of the clusters in `labels`."""
     tables = _contingency_tables(labels, partitions, n_clusters, sample_weight)
-    return _consensus_from(tables, weights)
+    sizes = tables[0].sum(axis=1)
+    shares = tables / positive(sizes)[:, None]
+    offsets = -0.5 * np.einsum("c,cja,cja->j", weights, shares, shares)
+    offsets[sizes == 0] = -np.inf
+    weighted = weights[:, None, None] * shares
+    patterns = np.ascontiguousarray(weighted.swapaxes(0, 1))
+    return Consensus(patterns, offsets, _votes(tables), weights)
+
+
+def cluster_members(partitions: Array, n_clusters: int) -> sparse.csr_array:
+    """Clusters of samples in all partitions, (n, n_partitions * n_clusters)."""
+    columns = partitions.T + n_clusters * np.arange(len(partitions))
+    return graph_of_neighbors(columns, np.ones(columns.shape), len(partitions) * n_clusters)
 
 
 def _contingency_tables(
@@ -332,17 +346,6 @@ def _contingency_tables(
         weights = None if sample_weight is None else np.tile(sample_weight[block], n_partitions)
         counts += np.bincount(at, weights, cells)
     return counts.reshape(n_partitions, n_clusters, n_clusters)
-
-
-def _consensus_from(tables: Array, weights: Array) -> Consensus:
-    """Consensus of clusters with given contingency tables."""
-    sizes = tables[0].sum(axis=1)
-    shares = tables / positive(sizes)[:, None]
-    offsets = -0.5 * np.einsum("c,cja,cja->j", weights, shares, shares)
-    offsets[sizes == 0] = -np.inf
-    weighted = weights[:, None, None] * shares
-    patterns = np.ascontiguousarray(weighted.swapaxes(0, 1))
-    return Consensus(patterns, offsets, _votes(tables), weights)
 
 
 def _squared(scores: Array) -> Array:

@@ -38,6 +38,7 @@ from anchorview.core.neighbors import (
     nearest_places,
     normalized_affinity,
 )
+from anchorview.estimators.partitions.consensus import cluster_members
 from anchorview.views.container import MultiViewData, RowBlock
 
 N_NEIGHBORS = 15
@@ -192,8 +193,7 @@ def _merged(labels: Array, graph: sparse.csr_array, n_clusters: int) -> Array:
     count = int(labels.max()) + 1
     if count <= n_clusters:
         return labels
-    ones = np.ones(len(labels)), labels, np.arange(len(labels) + 1)
-    members = sparse.csr_array(ones, shape=(len(labels), count))
+    members = cluster_members(labels[None], count)
     weights = (members.T @ graph @ members).toarray() + TINY * np.eye(count)
     tree = Paris().fit_predict(weights)
     merged = np.arange(count)
@@ -275,11 +275,10 @@ class Landmarks:
         self, neighbors: Sequence[Neighbors], partitions: Array, n_clusters: int
     ) -> "LandmarkLabels":
         """Labels of the landmarks of all views in each partition."""
-        n, weights = partitions.shape[1], self.weights(neighbors)
+        weights = self.weights(neighbors)
         labels, shares = [], []
         for partition in partitions:
-            ones = (np.ones(n), partition, np.arange(n + 1))
-            members = sparse.csr_array(ones, shape=(n, n_clusters))
+            members = cluster_members(partition[None], n_clusters)
             table = np.vstack([(matrix.T @ members).toarray() for matrix in weights])
             labels.append(table.argmax(axis=1))
             total = np.maximum(table.sum(axis=1), np.finfo(float).tiny)
