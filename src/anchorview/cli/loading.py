@@ -252,19 +252,19 @@ class MetadataOptions:
         if self.metadata is None:
             return data
         table = _rows_by_sample(self.metadata, data, data.ids, self.metadata.stem)
-        shown: dict[str, Any] = {}
-        for name, column in {"texts": self.texts, "thumbnails": self.thumbnails}.items():
-            if column is not None and column not in table:
+        columns = {"texts": self.texts, "thumbnails": self.thumbnails}
+        given = {name: column for name, column in columns.items() if column is not None}
+        for name, column in given.items():
+            if column not in table:
                 known = ", ".join(table.columns)
                 raise ValueError(
                     f"--{name}: {self.metadata} has no column {column!r}, but {known}."
                 )
-            if column is not None:
-                shown[name] = table[column]
+        shown: dict[str, Any] = {name: table[column] for name, column in given.items()}
         if self.thumbnails is not None:
             folder = self.metadata.resolve().parent
             shown["thumbnails"] = shown["thumbnails"].map(folder.joinpath, na_action="ignore")
-        variables = table.drop(columns=list({self.texts, self.thumbnails} - {None}))
+        variables = table.drop(columns=list(given.values()))
         shown |= {"metadata": variables} if variables.shape[1] else {}
         return replace(data, shown=shown)
 

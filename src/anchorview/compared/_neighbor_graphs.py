@@ -106,6 +106,5 @@ def _largest_eigenpairs(A: Matrix, count: int) -> tuple[Array, Array]:
     else:
         start = np.random.default_rng(0).standard_normal(n)
         n_vectors = min(n - 1, max(LANCZOS_VECTORS, 2 * count + 20))
-        found = eigsh(A, count, which="LA", v0=start, ncv=n_vectors, tol=MAX_RESIDUAL)
-        values, vectors = found
+        values, vectors = eigsh(A, count, which="LA", v0=start, ncv=n_vectors, tol=MAX_RESIDUAL)
     return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]

@@ -4,7 +4,6 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.linalg import squared_norm
-from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import CONSTANT_COLUMN, ViewScaling, fit_scalings, with_unit_norms
 from anchorview.core.scaled_view import scaled_copy, scaled_views
@@ -28,15 +27,10 @@ def dense_views(data: MultiViewData, scaling: str) -> list[Array]:
     Constant columns become zero if they are standardized.
     """
     scalings = fit_scalings(data, "zscore" if scaling == "features" else "none")
-    copies = []
-    for p, (view, scaled) in enumerate(zip(data.views, scalings, strict=True)):
+    for p in range(len(data.views)):
         # Raises if a view is constant: nothing can be learned from it.
         column_ranges(data, p)
-        out = np.empty(view.shape, dtype=data.dtype)
-        for block in data.blocks():
-            scaled.apply(dense_rows(view, block.rows), out[block.rows])
-        copies.append(out)
-        report_progress("scaling", p + 1, len(data.views))
+    copies = [scaled_copy(data, p, each, data.dtype) for p, each in enumerate(scalings)]
     with_unit_norms(data, scalings, [squared_norm(X) for X in copies])
     return copies
 

@@ -350,12 +350,12 @@ def scaled_views(
 
 
 def scaled_copy(data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dtype[Any]") -> Array:
-    """Scaled copy of a dense view, times the roots of weights; rows of missing samples are zero."""
+    """Dense scaled copy of a view, times the roots of weights; rows of missing samples are zero."""
     view = data.views[p]
     out = np.zeros(view.shape, dtype=dtype)
 
     def work(block: RowBlock) -> None:
-        rows = view[block.rows]
+        rows = dense_rows(view, block.rows)
         scaled = scaling.apply(rows, np.empty(rows.shape, dtype=dtype))
         out[block.rows] = times_roots(scaled, data.weights(block.rows))
 

@@ -137,13 +137,9 @@ def write_outputs(
 
     ``results.csv`` has the evaluated results, not rounded. Tables are ``tables/*.md`` and
     ``*.tex``; figures ``figures/*.svg`` and ``*.png``; ``summary.md`` and ``report.html`` have all
-    of them. Outputs that need a package
-    that is not installed are omitted with a warning. ``outputs.json`` lists the files; files listed
-    by an earlier one that are not written again are removed.
-
-    `wanted` are the planned results, `results` the available ones by key of the job, and `sets`
-    the data sets of the entries; `environments` are the versions and machines of the jobs, and
-    `command` is the shell command that reproduces the results. Returns the evaluated results.
+    of them. Outputs that need a package that is not installed are omitted with a warning.
+    ``outputs.json`` lists the files; files listed by an earlier one that are not written again are
+    removed. `results` are by key of the job. Returns the evaluated results.
     """
     title = title or "Experiments"
     digests = {one.name: one.digest for one in sets}

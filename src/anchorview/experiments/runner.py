@@ -89,19 +89,9 @@ def run_jobs(
     Equal jobs run once. Those with `alone` run last, one at a time and on all cores; the others run
     on one core each.
 
-    Parameters
-    ----------
-    time_limit : float
-        Maximum time of a job in seconds.
-    memory_limit : float
-        Maximum memory of a job in bytes, beyond that of its process at the start.
-    at_once : int, optional
-        Maximum number of jobs that run at the same time; by default the number of cores.
-    listen : callable, optional
-        Called about twice a second and whenever a job ends.
-    measure : callable, optional
-        Computes the result of a job, :func:`fit_and_score` by default; the processes must be able
-        to import it.
+    `time_limit` is in seconds, `memory_limit` in bytes beyond those of a process at the start, and
+    `at_once` the number of cores by default. `listen` is called about twice a second and whenever a
+    job ends. The processes must be able to import `measure`, by default :func:`fit_and_score`.
     """
     at_once = at_once or n_cores()
     by_key = {job.key(data.digest): (job, data) for job, data in jobs}

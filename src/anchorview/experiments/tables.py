@@ -145,7 +145,7 @@ def _measured_table(
     cells = cells.iloc[np.argsort(key, kind="stable")]
     if not by_data:
         cells = cells.rename(columns={"point": rows[0]})
-    texts, marks = (arranged(cells, each, rows, columns) for each in ("text", "mark"))
+    texts, marks = (wide(cells, each, rows, columns).fillna("") for each in ("text", "mark"))
     return ResultTable(name, title, caption, texts, marks)
 
 
@@ -199,13 +199,6 @@ def cell_texts(
     if deviations is not None:
         texts += number_texts(scale * deviations, f" ± {template}")
     return texts.where(values.notna(), status.map(lambda each: "" if each == "absent" else "-"))
-
-
-def arranged(
-    cells: pd.DataFrame, kind: str, rows: Sequence[str], columns: Sequence[str]
-) -> pd.DataFrame:
-    """Texts or marks of the cells of :func:`measured` as a table; "" for those that are absent."""
-    return wide(cells, kind, rows, columns).fillna("")
 
 
 def _data_table(sets: Sequence[DataSet]) -> ResultTable:
@@ -340,7 +333,7 @@ def _published_tables(
     texts = cell_texts(paper["mean"], paper["deviation"], paper["status"], scale)
     both = pd.concat([paper.assign(text=texts, mode="paper"), here], ignore_index=True)
     if len(paper):
-        table = arranged(both, "text", position, ["mode"])
+        table = wide(both, "text", position, ["mode"]).fillna("")
         order = ["paper", *(mode for mode in MODES if mode in set(here["mode"]))]
         yield ResultTable(
             "published",

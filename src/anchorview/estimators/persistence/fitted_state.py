@@ -76,17 +76,14 @@ class FittedState:
         if values["_prepared"] is not None:
             values["_prepared"] = StoredPreparation.of(values["_prepared"])
         unknown = np.asarray(values["labels_"]) < 0
+        by_sample = {k: values[k] for k in cls.per_sample if values[k] is not None}
         rows = values["embedding_"]
         # A copy of a memory map is a memmap without a file.
         if not isinstance(rows, np.ndarray) or getattr(rows, "filename", None) is not None:
             values["sample_ids_"] = None
-            for name in cls.per_sample:
-                if values[name] is not None:
-                    values[name] = np.empty((0, *values[name].shape[1:]), values[name].dtype)
+            values |= {k: np.empty((0, *v.shape[1:]), v.dtype) for k, v in by_sample.items()}
         elif unknown.any():
-            for name in cls.per_sample:
-                if values[name] is not None:
-                    values[name] = np.nan_to_num(values[name])
+            values |= {name: np.nan_to_num(each) for name, each in by_sample.items()}
         return cls(**values)
 
     def restore(self, model: Any, trusted: tuple[str, ...] | None = ()) -> None:
