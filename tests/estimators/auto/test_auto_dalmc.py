@@ -10,7 +10,8 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import AutoDALMC, MultiViewData
 from anchorview._utils import memory
 from anchorview._utils.progress import listen_to_progress
-from anchorview.estimators.auto import auto_dalmc, candidates, model_fit
+from anchorview.estimators.auto import auto_dalmc, model_fit
+from anchorview.estimators.partitions import candidates
 from anchorview.estimators.partitions.candidates import (
     POOL,
     CandidateError,
