@@ -20,7 +20,7 @@ from anchorview._utils.threads import ThreadBuffer, for_blocks, parallel_map, ro
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
-from anchorview.views.low_rank_sum import LowRankSum, has_few_entries, is_sparse
+from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.row_source import LARGEST_BLOCK
 
 ENTRIES_PER_BLOCK = 2**21
@@ -260,15 +260,6 @@ def scaled_product(X: Matrix, scaling: ViewScaling, W: Array) -> Array:
         np.matmul(values, W, out=product[part])
         product[part] *= factor
     return product
-
-
-def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: Array) -> Array:
-    """Some scaled rows of a view times a map, in its precision.
-
-    Rows with few entries stay sparse.
-    """
-    X = view[rows]
-    return scaled_product(X if has_few_entries(X) else dense_rows(X, slice(None)), scaling, W)
 
 
 def times_roots(rows: Array, weights: Array | None) -> Array:

@@ -233,19 +233,6 @@ class BatchMixin:
         self._correction = fit.correction
         return fit.source, fit
 
-    def _batch_sentences(self) -> list[str]:
-        correction = self._correction
-        if correction is None:
-            return []
-        count = len(correction.covariate_names)
-        parts = [f"{len(correction.batches)} batches"] * correction.has_batches
-        parts += [f"{count} covariate{'s' * (count > 1)}"] * (count > 0)
-        mixed = ""
-        if self._mixing is not None:
-            before, after = self._mixing["before"], self._mixing["after"]
-            mixed = f"; mixing of batches {before:.2f} before, {after:.2f} after"
-        return [f"{' and '.join(parts)} taken out{mixed}"]
-
     def _judge_batches(self, fit: BatchFit | None) -> None:
         """Find how well batches mix, and warn if clusters cannot be told from them."""
         if fit is not None and fit.design.has_batches:

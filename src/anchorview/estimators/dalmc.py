@@ -616,11 +616,11 @@ class DALMC(EmbeddingClusterer):
             self._part_preparation,
             self.view_names_in_,
             self._relabeling,
-            self._embedder,
             self._assignment,
             self._cluster_spread,
             self._membership_scale,
             ROUNDING * float(squared_norms.mean()),
+            self._embedder,
         )
 
     @property

@@ -19,7 +19,7 @@ from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.embed import Embedder, Pattern
 from anchorview.core.scale import ViewScaling
-from anchorview.core.scaled_view import projected_rows
+from anchorview.core.scaled_view import scaled_product
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.views.container import MultiViewData, RowBlock
 
@@ -121,26 +121,36 @@ def explanation_of_model(model: Any) -> Explanation | None:
 
 
 @dataclass(frozen=True, eq=False)
-class EmbeddingExplanation(Explanation):
-    """Rows of the embedding of DALMC and the centroids of K-means."""
+class FittedExplanation(Explanation):
+    """That of a model with clusters that have centers in its embedding."""
 
     prepare: PartPreparation
     view_names: tuple[str, ...]
     relabeling: Relabeling | None
-    embedder: Embedder | None
     assignment: Assignment
     spread: ClusterSpread
     scale: float
     floor: float
 
+    def labels(self, part: MultiViewData) -> Array:
+        """Clusters of the samples of a part."""
+        return relabeled(self.relabeling, self.fitted_labels(self.prepare(part)))
+
+    @abstractmethod
+    def fitted_labels(self, data: MultiViewData) -> Array:
+        """Clusters of samples with prepared views, before clusters were merged."""
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingExplanation(FittedExplanation):
+    """Rows of the embedding of DALMC and the centroids of K-means."""
+
+    embedder: Embedder | None
+
     @property
     def labels_new_samples(self) -> bool:
         """Whether samples other than those of `fit` can be embedded."""
         return self.embedder is not None
-
-    def labels(self, part: MultiViewData) -> Array:
-        """Clusters of the samples of a part."""
-        return relabeled(self.relabeling, self.fitted_labels(self.prepare(part)))
 
     def fitted_labels(self, data: MultiViewData) -> Array:
         """Clusters of samples with prepared views, before clusters were merged."""
@@ -224,7 +234,7 @@ class Readout:
     def add_to(self, contributions: Array, data: MultiViewData, labels: Array) -> None:
         """Add the contributions of the views of all samples; `labels` as they were fitted."""
         data = data if self.transform is None else self.transform(data)
-        maps = {}
+        scalings, maps = self.embedder.scalings, {}
         for g, group in enumerate(data.groups):
             widths = [self.embedder.widths[p] for p in group.views]
             W = self.embedder.map_from(group.views).astype(data.dtype)
@@ -232,9 +242,7 @@ class Readout:
 
         def work(block: RowBlock) -> None:
             terms = [
-                projected_rows(data.views[p], block.rows, self.embedder.scalings[p], W).astype(
-                    np.float64
-                )
+                scaled_product(data.views[p][block.rows], scalings[p], W).astype(np.float64)
                 for p, W in zip(block.views, maps[block.group], strict=True)
             ]
             factor = self._factor(sum(terms[1:], terms[0]))

@@ -124,7 +124,17 @@ def edge_sentences(model: Any) -> list[str]:
 
 def batch_sentences(model: Any) -> list[str]:
     """Sentence on the batches and covariates that a model takes out, if it does."""
-    return getattr(model, "_batch_sentences", list)()
+    correction = getattr(model, "_correction", None)
+    if correction is None:
+        return []
+    count = len(correction.covariate_names)
+    parts = [f"{len(correction.batches)} batches"] * correction.has_batches
+    parts += [f"{count} covariate{'s' * (count > 1)}"] * (count > 0)
+    mixed = ""
+    if model.batch_mixing_ is not None:
+        before, after = model.batch_mixing_
+        mixed = f"; mixing of batches {before:.2f} before, {after:.2f} after"
+    return [f"{' and '.join(parts)} taken out{mixed}"]
 
 
 def change_sentences(model: Any) -> list[str]:

@@ -51,6 +51,7 @@ from anchorview.estimators.auto.model_fit import (
 from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, require_negative
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
+from anchorview.estimators.explanation import ROUNDING
 from anchorview.estimators.known.known_labels import KnownLabels, known_labels, with_pairs
 from anchorview.estimators.partitions.candidates import BUDGETS, Budget
 from anchorview.estimators.partitions.consensus import DOUBTFUL_CONFIDENCE
@@ -643,10 +644,11 @@ class AutoDALMC(EmbeddingClusterer):
             self._part_preparation,
             self.view_names_in_,
             self._relabeling,
-            self._labeler,
             Assignment(sums.means, normalize=True),
             sums.spread,
             self._membership_scale,
+            ROUNDING,
+            self._labeler,
         )
 
     @property

@@ -11,15 +11,13 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.assign import Assignment, ClusterSpread
-from anchorview.core.batch_correction import PartPreparation
+from anchorview.core.assign import ClusterSpread
 from anchorview.core.blockwise_kmeans import positive
 from anchorview.core.neighbors import graph_of_neighbors
 from anchorview.estimators.explanation import (
-    ROUNDING,
     ClusterDistances,
     Contributions,
-    Explanation,
+    FittedExplanation,
     Readout,
     cluster_directions,
     relabeled,
@@ -279,32 +277,20 @@ def merged_sums(a: Sums, b: Sums) -> Sums:
 
 
 @dataclass(frozen=True, eq=False)
-class ConsensusExplanation(Explanation):
+class ConsensusExplanation(FittedExplanation):
     """The consensus of AutoDALMC.
 
     Confidence, memberships and second-best cluster come from the partitions. Samples on which all
     partitions agree have no distance there, so distances are those in the embedding of the best
-    candidate, to the mean of the cluster.
+    candidate, to the mean of the cluster. The scale is that of distances to the patterns.
     """
 
-    prepare: PartPreparation
-    view_names: tuple[str, ...]
-    relabeling: Relabeling | None
     labeler: Labeler
-    assignment: Assignment
-    spread: ClusterSpread
-    scale: float
-    """Of distances to the patterns."""
-    floor: float = ROUNDING
 
     @property
     def consensus(self) -> Consensus:
         """Patterns of the clusters that were fitted."""
         return self.labeler.clustering.consensus
-
-    def labels(self, part: MultiViewData) -> Array:
-        """Clusters of the samples of a part."""
-        return relabeled(self.relabeling, self.fitted_labels(self.prepare(part)))
 
     def fitted_labels(self, data: MultiViewData) -> Array:
         """Clusters of samples with prepared views, before clusters were merged."""
