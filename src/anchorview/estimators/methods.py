@@ -74,9 +74,8 @@ def _baseline(
     grid: Mapping[str, GridValues],
     n_clusters_by_default: tuple[str, ...] = (),
 ) -> Method:
-    """Entry of a baseline; its class and module are named as in tables."""
-    cls = name.replace("-", "")
-    path = f"compared.{cls.lower()}.{cls}"
+    """Entry of a baseline; its class is named as in tables."""
+    path = f"compared.{name.replace('-', '')}"
     return Method(name.lower(), path, name, color, grid, n_clusters_by_default)
 
 
@@ -95,10 +94,10 @@ REGISTRY = (
         ("n_anchors",),
     ),
     _baseline("AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
-    Method("concat-kmeans", "compared.concatenation.ConcatKMeans", "K-means", "#777777", {}),
+    Method("concat-kmeans", "compared.ConcatKMeans", "K-means", "#777777", {}),
     Method(
         "concat-spectral",
-        "compared.concatenation.ConcatSpectral",
+        "compared.ConcatSpectral",
         "Spectral",
         "#B08D57",
         {"n_neighbors": (5, 10, 15)},
@@ -111,14 +110,14 @@ REGISTRY = (
     _baseline("EOMSC-CA", "#3D6B8E", {"n_anchors": _multiples}, ("n_anchors",)),
     Method(
         "concat-hdbscan",
-        "compared.concatenation.ConcatHDBSCAN",
+        "compared.ConcatHDBSCAN",
         "HDBSCAN",
         "#9A6324",
         {"min_cluster_size": (5, 10, 20)},
     ),
     Method(
         "graph-leiden",
-        "compared.graph_leiden.GraphLeiden",
+        "compared.GraphLeiden",
         "Leiden",
         "#6A7FDB",
         {"n_neighbors": (5, 10, 15)},
