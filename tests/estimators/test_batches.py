@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, AutoDALMC, make_multiview
+from anchorview._utils.linalg import LowRankSum
 from anchorview.sources import disk_source
 from anchorview.sources.dask import dask_input
-from anchorview.views.low_rank_sum import LowRankSum
 from helpers.batches import centered_on_itself, corrected, planted_batches
 from helpers.dask_problems import in_dask, stored
 from helpers.data import assert_same_embedding

@@ -1,9 +1,11 @@
 """Linear algebra: polar factors, products, ranks, leading singular vectors, Cholesky factors."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpstrf
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, eigsh, svds
@@ -35,6 +37,10 @@ noise, with eigenvalues that are close together, take long to get there."""
 FACTORED_BY_ONE = 2048
 """Maximum size of a matrix that one thread factorizes: several would wait for each other if other
 programs use the cores."""
+
+FEW_ENTRIES = 0.1
+"""Share of entries that are not zero up to which products of sparse rows with a hundred columns or
+more are faster than those of dense rows."""
 
 
 def polar(B: Array) -> tuple[Array, Array]:
@@ -79,6 +85,56 @@ def canonical_csr(X: Any) -> Any:
     return rows
 
 
+class LowRankSum:
+    """Rows ``entries + coefficients @ terms`` of a view; blocks of rows become dense.
+
+    Both `entries` and `coefficients` are CSR matrices; there are few `terms`.
+    """
+
+    ndim = 2
+
+    def __init__(
+        self, entries: sparse.csr_array, coefficients: sparse.csr_array, terms: Array
+    ) -> None:
+        self.entries, self.coefficients, self.terms = entries, coefficients, terms
+        self.shape: tuple[int, int] = entries.shape
+        self.dtype = np.dtype(entries.dtype)
+        self.nnz = int(entries.nnz)
+        self.nbytes = int(entries.data.nbytes + entries.indices.nbytes)
+
+    def __getitem__(self, rows: Any) -> "LowRankSum":
+        """Return some rows."""
+        return LowRankSum(self.entries[rows], self.coefficients[rows], self.terms)
+
+    def astype(self, dtype: "np.typing.DTypeLike") -> "LowRankSum":
+        """Return the same rows with entries of another type."""
+        return LowRankSum(self.entries.astype(dtype), self.coefficients, self.terms)
+
+    def toarray(self) -> Array:
+        """Dense rows."""
+        rows: Array = self.entries.toarray()
+        rows += self.coefficients @ self.terms
+        return rows
+
+    def stacked(self, parts: Sequence["LowRankSum"]) -> "LowRankSum":
+        """Rows of several parts with the same terms."""
+        return LowRankSum(
+            sparse.vstack([part.entries for part in parts], format="csr"),
+            sparse.vstack([part.coefficients for part in parts], format="csr"),
+            self.terms,
+        )
+
+
+def is_sparse(view: Any) -> bool:
+    """Whether a view is stored as the entries that are not zero."""
+    return sparse.issparse(view) or isinstance(view, LowRankSum)
+
+
+def has_few_entries(view: Any) -> bool:
+    """Whether rows of a view are multiplied as they are stored, not as dense rows."""
+    return is_sparse(view) and view.nnz <= FEW_ENTRIES * view.shape[0] * view.shape[1]
+
+
 class MatrixOperator(LinearOperator):
     """Operator that is defined by its products with matrices, `_matmat` and `_rmatmat`."""
 
@@ -114,6 +170,11 @@ def row_squares(X: Array) -> Array:
     if unsafe.any():
         squares[unsafe] = np.einsum("ij,ij->i", X[unsafe], X[unsafe], dtype=np.float64)
     return squares
+
+
+def quotients(numbers: Any, by: Array) -> Array:
+    """Quotients in float64, 0 where a divisor is 0."""
+    return np.divide(numbers, by, out=np.zeros(by.shape), where=by > 0)
 
 
 def reciprocal(lengths: Array, like: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from anchorview._utils.linalg import are_safe, canonical_csr
+from anchorview._utils.linalg import are_safe, canonical_csr, quotients
 from anchorview._utils.threads import ThreadBuffer
 from anchorview._utils.typing import Array, Matrix
 
@@ -144,7 +144,7 @@ def _of_dense_groups(rows: Array, groups: Array, pivot: Array, sums: sparse.csr_
     if missing is not None:
         away[missing] = 0
         weight -= sums @ missing
-    shift = _quotient(sums @ away, weight)
+    shift = quotients(sums @ away, weight)
     away -= shift[groups]
     if missing is not None:
         away[missing] = 0
@@ -170,7 +170,7 @@ def _of_sparse_groups(rows: Matrix, groups: Array, pivot: Array, sums: sparse.cs
         cells, entries, weights = cells[known], entries[known], weights[known]
     weight = absent + added(weights)
     away = entries - pivot.ravel()[cells]
-    shift = _quotient(added(weights * away) - absent * pivot, weight)
+    shift = quotients(added(weights * away) - absent * pivot, weight)
     mean = np.where(weight > 0, pivot + shift, 0)
     squares = added(weights * (away - shift.ravel()[cells]) ** 2) + absent * mean**2
     return Moments(weight, mean, squares)
@@ -179,7 +179,3 @@ def _of_sparse_groups(rows: Matrix, groups: Array, pivot: Array, sums: sparse.cs
 def as_counts(weights: Array) -> Array:
     """Sums of weights as integers, if they are whole numbers as those of samples are."""
     return weights.astype(np.int64) if (weights == np.rint(weights)).all() else weights
-
-
-def _quotient(sums: Array, weight: Array) -> Array:
-    return np.divide(sums, weight, out=np.zeros_like(sums), where=weight > 0)

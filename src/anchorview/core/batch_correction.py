@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import pinvh
 
+from anchorview._utils.linalg import LowRankSum, is_sparse
 from anchorview._utils.moments import CrossMoments, Moments
 from anchorview._utils.text import describe_view, listed
 from anchorview._utils.threads import map_blocks
@@ -26,7 +27,6 @@ from anchorview.core.scale import CONSTANT_COLUMN, ViewMoments, merged_by_key, r
 from anchorview.core.scaled_view import entry_blocks
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.matrix_checks import require_a_view
 from anchorview.views.row_source import RowSource, selected_rows, working_precision
 from anchorview.views.sample_design import ONE_BATCH, SampleDesign

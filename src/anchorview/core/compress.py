@@ -18,13 +18,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from anchorview._utils.linalg import cholesky_rows, gram, pivoted_cholesky_rows, times
+from anchorview._utils.linalg import cholesky_rows, gram, is_sparse, pivoted_cholesky_rows, times
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, merged_by_key, with_unit_norms
 from anchorview.core.scaled_view import ScaledBlock, scaled_views
 from anchorview.views.container import MultiViewData, RowBlock
-from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.row_source import RowSource
 

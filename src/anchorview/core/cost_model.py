@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
+from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM, is_sparse
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
 from anchorview.core.compress import EXACT_ROUTES, WIDE_GRAM, Route
 from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
 from anchorview.views.container import MultiViewData
-from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
 
 TYPICAL_ITERATIONS = 20

@@ -7,12 +7,12 @@ from operator import add
 
 import numpy as np
 
+from anchorview._utils.linalg import is_sparse
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import SparseScaledView
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples, dense_rows
-from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.row_source import RowSource, selected_rows
 

@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from anchorview._utils.linalg import reciprocal, row_squares
+from anchorview._utils.linalg import LowRankSum, reciprocal, row_squares
 from anchorview._utils.moments import Moments
 from anchorview._utils.threads import ThreadBuffer, map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
 from anchorview.views.container import MultiViewData, RowBlock
-from anchorview.views.low_rank_sum import LowRankSum
 from anchorview.views.row_source import RowSource
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")

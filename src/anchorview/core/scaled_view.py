@@ -15,12 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from anchorview._utils.linalg import MatrixOperator, gram_columns, reciprocal, squared_norm
+from anchorview._utils.linalg import (
+    LowRankSum,
+    MatrixOperator,
+    gram_columns,
+    is_sparse,
+    reciprocal,
+    squared_norm,
+)
 from anchorview._utils.threads import ThreadBuffer, for_blocks, parallel_map, row_slices
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
-from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.row_source import LARGEST_BLOCK
 
 ENTRIES_PER_BLOCK = 2**21

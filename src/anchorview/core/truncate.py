@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.linalg import eigh, qr
 
+from anchorview._utils.linalg import is_sparse
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import ThreadBuffer, map_blocks
 from anchorview._utils.typing import Array
@@ -36,7 +37,6 @@ from anchorview.core.compress import (
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.core.scaled_view import SparseScaledView, times_roots
 from anchorview.views.container import MultiViewData, RowBlock
-from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.row_source import RowSource
 
 WIDE = 512

@@ -5,10 +5,9 @@ Imports ``_utils`` and ``views``; ``formats`` has one module per file format.
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.conversion import convert
-from anchorview.datasets.digits import load_digits
+from anchorview.datasets.examples import load_digits, make_multiview
 from anchorview.datasets.paper_sets import PAPER_SETS, PaperSet, paper_set
 from anchorview.datasets.reading import open_views, read_views, stays_on_disk
-from anchorview.datasets.synthetic import make_multiview
 from anchorview.views.stored_view import ViewFile
 
 __all__ = [

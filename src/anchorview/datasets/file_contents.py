@@ -225,12 +225,11 @@ def stored_variable(
 ) -> object:
     """Read class labels, open a matrix, or describe anything else, by its shape and dtype."""
     shape, dtype = array.shape, array.dtype
-    other = OtherArray(shape, dtype)
     n_values = np.prod(shape, dtype=float)
     # Of what is named like labels, only vectors are read: anything else may be too large.
     if is_label_name(name, labels) and n_values == max(shape, default=0):
         return read()
-    return open_view() if _can_be_view(shape, dtype) else other
+    return open_view() if _can_be_view(shape, dtype) else OtherArray(shape, dtype)
 
 
 def views_among(

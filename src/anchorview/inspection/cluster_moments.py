@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from anchorview._utils.linalg import LowRankSum
 from anchorview._utils.moments import Moments, group_matrix, group_moments
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import parallel_map, row_slices
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.preprocessing import TableEncoder
 from anchorview.views.container import MultiViewData, dense_rows
-from anchorview.views.low_rank_sum import LowRankSum
 from anchorview.views.row_source import CACHED_BLOCK
 from anchorview.views.table_columns import TableView, coded_column
 

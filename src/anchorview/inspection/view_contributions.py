@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
+from anchorview._utils.linalg import LowRankSum
 from anchorview._utils.moments import Moments, group_moments
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
@@ -31,7 +32,6 @@ from anchorview.views.container import (
     concatenate_samples,
     container_with_views,
 )
-from anchorview.views.low_rank_sum import LowRankSum
 
 PartContributions = Callable[[MultiViewData], tuple[Array, Array]]
 """Clusters of the samples of a part, and contributions of their views; can be pickled."""

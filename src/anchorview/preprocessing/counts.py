@@ -8,13 +8,9 @@ from scipy import sparse
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils.linalg import quotients
 from anchorview._utils.typing import Array, Matrix
-from anchorview.preprocessing.view_transformer import (
-    ViewTransformer,
-    entries_of,
-    quotients,
-    sums_along,
-)
+from anchorview.preprocessing.view_transformer import ViewTransformer, entries_of, sums_along
 
 TFIDF_SCALE = 1e4
 """Factor of term frequencies before their logarithm, as in Signac and muon."""

@@ -11,10 +11,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anchorview._utils.linalg import largest_eigenpairs
+from anchorview._utils.linalg import largest_eigenpairs, quotients
 from anchorview._utils.sklearn_compat import Interval, StrOptions
 from anchorview._utils.typing import Array, Matrix
-from anchorview.preprocessing.view_transformer import quotients, sums_along
+from anchorview.preprocessing.view_transformer import sums_along
 
 ROUNDING, SYMMETRIC = 1e-10, 1e-6
 """Shares of the largest eigenvalue up to which others, and of the largest similarity up to which

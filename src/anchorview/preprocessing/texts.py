@@ -14,9 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.typing import Array, Matrix
 from anchorview.preprocessing.view_transformer import ViewTransformer
-from anchorview.views.table_columns import (
-    pandas_frame,
-)
+from anchorview.views.table_columns import pandas_frame
 
 
 class WordTfidf(ViewTransformer):

@@ -115,8 +115,3 @@ def entries_of(values: Matrix) -> Array:
 def sums_along(values: Matrix, axis: int) -> Array:
     """Sums of an array or a sparse matrix, in double precision."""
     return np.asarray(values.sum(axis=axis, dtype=np.float64)).ravel()
-
-
-def quotients(number: float, by: Array) -> Array:
-    """Quotients, 0 where a divisor is 0."""
-    return np.divide(number, by, out=np.zeros_like(by), where=by > 0)

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview.views.alignment import reindex_rows
-from anchorview.views.stored_anndata import open_matrix, select_stored
+from anchorview.views.stored_anndata import columns_of, open_matrix
 from anchorview.views.stored_view import StoredView, View
 
 GRAMMAR = (
@@ -127,16 +126,14 @@ class MatrixChoice:
         raise ValueError(f"View {view!r} cannot be {text!r}. {GRAMMAR}.")
 
 
-def parse_selection(selection: object) -> dict[str, MatrixChoice]:
+def parse_selection(selection: Any) -> dict[str, MatrixChoice]:
     """Choices by name of the view; raises if the argument `views` is not such a dict."""
-    if not isinstance(selection, Mapping) or not selection:
+    is_dict = isinstance(selection, Mapping) and selection
+    if not is_dict or not all(isinstance(name, str) for name in selection):
         raise TypeError(
-            "views must be a dict of at least one view, such as {'rna': 'obsm:X_pca', 'protein': "
-            f"'X'}}; got {selection!r}. {GRAMMAR}."
+            "views must be a dict of at least one view by name, such as {'rna': 'obsm:X_pca', "
+            f"'protein': 'X'}}; got {selection!r}. {GRAMMAR}."
         )
-    unnamed = [name for name in selection if not isinstance(name, str)]
-    if unnamed:
-        raise TypeError(f"views must have names (strings) as keys; got {unnamed[0]!r}.")
     return {name: MatrixChoice.parse(text, name) for name, text in selection.items()}
 
 
@@ -174,35 +171,18 @@ def chosen_matrix(cells: Any, choice: MatrixChoice, subject: str) -> "tuple[View
             f"{subject} has {matrix.shape[1]} columns, but {len(features)} names of features. The "
             "object or its file is damaged."
         )
-    if choice.mask is None:
-        return _named(matrix, features), features
-    kept = _get(cells.var, choice.mask, f"{subject} has no column {choice.mask!r} in var")
-    if not pd.api.types.is_bool_dtype(kept.dtype) or kept.isna().any() or not kept.any():
-        raise ValueError(
-            f"{subject}: the column {choice.mask!r} of var must be True or False for each "
-            "feature, and True for at least one."
-        )
-    selected = np.flatnonzero(kept.to_numpy(dtype=bool))
-    on_disk = isinstance(matrix, StoredView)
-    matrix = select_stored(matrix, columns=selected) if on_disk else matrix[:, selected]
-    return _named(matrix, features[selected]), features[selected]
-
-
-def aligned_matrix(
-    matrix: View, rows: NDArray[np.intp], ids: "pd.Index[Any]", features: "pd.Index[Any]"
-) -> View:
-    """Rows of a matrix for samples with these ids; a row of -1 is missing."""
-    aligned = reindex_rows(matrix, rows)
-    if isinstance(aligned, np.ndarray):
-        return pd.DataFrame(aligned, ids, features, copy=False)
-    return aligned
-
-
-def _named(matrix: View, features: "pd.Index[Any]") -> Any:
-    """Matrix with names of columns, if it is on disk; arrays have no place for them."""
+    if choice.mask is not None:
+        kept = _get(cells.var, choice.mask, f"{subject} has no column {choice.mask!r} in var")
+        if not pd.api.types.is_bool_dtype(kept.dtype) or kept.isna().any() or not kept.any():
+            raise ValueError(
+                f"{subject}: the column {choice.mask!r} of var must be True or False for each "
+                "feature, and True for at least one."
+            )
+        selected = np.flatnonzero(kept.to_numpy(dtype=bool))
+        matrix, features = columns_of(matrix, selected), features[selected]
     if isinstance(matrix, StoredView):
-        return replace(matrix, feature_names=np.asarray(features, dtype=object))
-    return matrix
+        matrix = replace(matrix, feature_names=np.asarray(features, dtype=object))
+    return matrix, features
 
 
 def _get(store: Any, name: str, complaint: str) -> Any:

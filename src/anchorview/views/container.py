@@ -1,7 +1,7 @@
 """The container of views in memory that all stages process, and its blocks of rows."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
@@ -11,12 +11,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from anchorview._utils.linalg import LowRankSum
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.anndata_matrices import AnnotatedData, ViewSelection
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import NamedViews, ViewLike, parse
-from anchorview.views.low_rank_sum import LowRankSum
 from anchorview.views.matrix_checks import (
     availability,
     common_length,
@@ -319,10 +319,16 @@ class MultiViewData(RowSource):
 
     def _shared_row(self, p: int) -> Array | None:
         """Row that all samples with a view share; None if they differ."""
-        rows = np.flatnonzero(self._has(p))
-        first = dense_rows(self.views[p], rows[:1])
-        differ = _any_rows(self.views[p], rows, lambda block: bool((block != first).any()))
-        return None if differ else first[0].copy()
+        view, rows = self.views[p], np.flatnonzero(self._has(p))
+        first = dense_rows(view, rows[:1])
+        # Doubling steps end at once on ordinary data, and no sparse view becomes dense as a whole.
+        start, step, largest = 0, 64, max(1, LARGEST_BLOCK // (8 * view.shape[1]))
+        while start < len(rows):
+            step = min(step, largest)
+            if (dense_rows(view, rows[start : start + step]) != first).any():
+                return None
+            start, step = start + step, 2 * step
+        return first[0].copy()
 
     def _holds_raw_counts(self, p: int) -> bool:
         """Whether a view looks like counts of reads or molecules, by at most `COUNTED_ROWS` rows.
@@ -498,15 +504,3 @@ def dense_rows(view: Matrix, rows: slice | Array) -> Array:
     """Rows of a view as a dense array of the type of the view."""
     block = view[rows]
     return block if isinstance(block, np.ndarray) else block.toarray()
-
-
-def _any_rows(view: Matrix, rows: Array, holds: Callable[[Array], bool]) -> bool:
-    """Whether `holds` holds for a block of the rows."""
-    # Doubling steps end at once on ordinary data, and never make a sparse view dense as a whole.
-    start, stop = 0, 64
-    while start < len(rows):
-        stop = min(stop, start + max(1, LARGEST_BLOCK // (8 * view.shape[1])))
-        if holds(dense_rows(view, rows[start:stop])):
-            return True
-        start, stop = stop, 2 * stop
-    return False

@@ -27,7 +27,6 @@ from anchorview.views.anndata_matrices import (
     AnnotatedData,
     MatrixChoice,
     ViewSelection,
-    aligned_matrix,
     chosen_matrix,
     is_anndata,
     is_mudata,
@@ -38,7 +37,7 @@ from anchorview.views.anndata_matrices import (
 )
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import RowSource
-from anchorview.views.stored_anndata import select_stored
+from anchorview.views.stored_anndata import columns_of
 from anchorview.views.stored_view import StoredView, View, ViewFile
 from anchorview.views.table_columns import TableView, named_columns
 
@@ -155,7 +154,7 @@ def _divided(X: Any, selection: ViewSelection) -> NamedViews:
         given,
         names=tuple(columns),
         named=True,
-        views=[_columns_of(given.views[0], positions) for positions in columns.values()],
+        views=[columns_of(given.views[0], np.array(positions)) for positions in columns.values()],
         available=None if available is None else np.repeat(available, len(columns), axis=1),
         feature_names=tuple(names[positions] for positions in columns.values()),
     )
@@ -208,12 +207,6 @@ def plain_selection(views: Any) -> PlainSelection:
         else tuple(map(text, given))
         for name, given in views.items()
     }
-
-
-def _columns_of(view: Any, positions: list[int]) -> Any:
-    if isinstance(view, StoredView):
-        return select_stored(view, columns=np.array(positions))
-    return view.iloc[:, positions] if hasattr(view, "iloc") else view[:, positions]
 
 
 def _as_table(view: Any) -> Any:
@@ -314,7 +307,10 @@ def views_of_modalities(
         matrix, of_view = chosen_matrix(modalities[name], choice, f"{kind} {name!r}")
         rows = rows_of(name, matrix)
         available[:, p] = rows >= 0
-        views.append(aligned_matrix(matrix, rows, ids, of_view))
+        aligned = reindex_rows(matrix, rows)
+        if isinstance(aligned, np.ndarray):
+            aligned = pd.DataFrame(aligned, ids, of_view, copy=False)
+        views.append(aligned)
         features.append(np.asarray(of_view, dtype=object))
     return NamedViews(tuple(choices), True, views, available, ids, tuple(features))
 

@@ -13,6 +13,7 @@ from anchorview._utils.text import listed
 from anchorview._utils.typing import Array
 from anchorview.views.alignment import matched_rows
 from anchorview.views.matrix_checks import sample_at
+from anchorview.views.table_columns import level_texts
 
 if TYPE_CHECKING:
     from anchorview.views.row_source import RowSource
@@ -175,8 +176,7 @@ def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
     """Names of the batches, and the position in them for each sample."""
     codes, values_of_batches = pd.factorize(values, use_na_sentinel=True)
     # The batches 1, 1.0 and "1" are the same, as files and tables do not keep the type.
-    whole = [isinstance(x, float | np.floating) and x.is_integer() for x in values_of_batches]
-    names = [str(int(x) if i else x) for x, i in zip(values_of_batches, whole, strict=True)]
+    names = level_texts(list(values_of_batches))
     empty = np.array([name.strip() in MISSING for name in names] + [True])
     missing = np.flatnonzero(empty[codes])
     if len(missing):

@@ -132,6 +132,13 @@ def select_stored(
     )
 
 
+def columns_of(view: Any, columns: NDArray[np.intp]) -> Any:
+    """Columns, by position, of a matrix, a table, or a view that stays on disk."""
+    if isinstance(view, StoredView):
+        return select_stored(view, columns=columns)
+    return view.iloc[:, columns] if hasattr(view, "iloc") else view[:, columns]
+
+
 def open_matrix(node: Any) -> Any:
     """A matrix in an open HDF5 file: a view on disk, or a CSR matrix read from one in CSC."""
     path, kind = Path(node.file.filename), str(node.attrs.get("encoding-type", "array"))

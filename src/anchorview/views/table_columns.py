@@ -222,7 +222,8 @@ def require_exact(column: "pd.Series[Any]") -> None:
 def level_texts(levels: Iterable[Any]) -> list[str]:
     """Levels as texts, by which they are compared: 1, 1.0 and "1" are the same level."""
     values = levels.tolist() if hasattr(levels, "tolist") else levels
-    return [str(int(x)) if isinstance(x, float) and x.is_integer() else str(x) for x in values]
+    whole = [isinstance(x, float | np.floating) and x.is_integer() for x in values]
+    return [str(int(x) if i else x) for x, i in zip(values, whole, strict=True)]
 
 
 def coded_column(column: "pd.Series[Any]", kind: str) -> "tuple[Array, pd.Index[Any] | None]":
@@ -287,10 +288,9 @@ def named_columns(
     # ``_meta`` of a dask dataframe is the empty frame with its columns.
     frame = getattr(view, "_meta", view)
     if isinstance(frame, pd.DataFrame):
-        first = [frame.iloc[:, 0]] if frame.shape[1] else []
-        _warn(first, frame.columns, description, "frame.set_index(...)")
+        _warn(frame, description, "frame.set_index(...)")
     if isinstance(view, StoredView) and view.feature_names is not None:
-        _warn([], view.feature_names, description)
+        _warn(pd.DataFrame(columns=view.feature_names), description)
     if isinstance(frame, pd.DataFrame) or isinstance(view, StoredView):
         return view, feature_names_of(view) if names is None else names
     try:
@@ -302,8 +302,7 @@ def named_columns(
         raise ValueError(
             f"{description}: columns must have different names: {one_line(error)}."
         ) from error
-    first = [frame.iloc[:, 0]] if frame.shape[1] else []
-    _warn(first, frame.columns, description, "table.to_pandas().set_index(...)")
+    _warn(frame, description, "table.to_pandas().set_index(...)")
     return frame_values(frame, description), np.array(frame.columns, dtype=object)
 
 
@@ -329,11 +328,9 @@ def _pandas_column(column: Any) -> "pd.Series[Any]":
     return values.astype("category") if is_category else values
 
 
-def _warn(
-    first: "list[pd.Series[Any]]", columns: Iterable[Any], view: str, advice: str = ""
-) -> None:
+def _warn(table: pd.DataFrame, view: str, advice: str = "") -> None:
     """Warn if the first column, if there is one, is like ids, or a name like that of labels."""
-    names = {str(name).lower(): name for name in columns}
+    names = {str(name).lower(): name for name in table.columns}
     # Beside x, y is a coordinate.
     labels = sorted(names.keys() & LABEL_COLUMNS - ({"y"} if "x" in names else set()))
     messages = [
@@ -344,7 +341,7 @@ def _warn(
         f"the first column, {quoted(column.name)}, has a different integer in every row, like "
         "sample ids, but is used as a feature. If these are ids, make them the index, by which "
         f"samples are aligned: {advice}."
-        for column in first
+        for _, column in table.iloc[:, :1].items()
         if _are_ids(column)
     ]
     for message in messages:

@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgError
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import AutoDALMC, MultiViewData
-from anchorview._utils import memory
+from anchorview._utils import linalg, memory
 from anchorview._utils.progress import listen_to_progress
 from anchorview.estimators.auto import auto_dalmc, model_fit
 from anchorview.estimators.partitions import candidates
@@ -17,7 +17,6 @@ from anchorview.estimators.partitions.candidates import (
     CandidateError,
 )
 from anchorview.metrics import clustering_accuracy
-from anchorview.views import low_rank_sum
 from helpers.auto_models import candidate_labels
 from helpers.candidates import make_candidates_fail
 from helpers.data import clustered_views
@@ -274,7 +273,7 @@ class TestKindsOfData:
     @pytest.mark.parametrize("few_entries", [0, 1])
     @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
     def test_sparse_equals_dense(self, kind, few_entries, set_constants):
-        set_constants(low_rank_sum, FEW_ENTRIES=few_entries)
+        set_constants(linalg, FEW_ENTRIES=few_entries)
         views, y = two_views()
         dense = {name: np.where(view > 1, view, 0) for name, view in views.items()}
         model, found = fitted(dense), fitted({name: kind(view) for name, view in dense.items()})

@@ -89,15 +89,6 @@ class NpyView(StoredView):
         return values[:, :n_read].T if self.fortran else values[: n_read // width]
 
 
-def read_npy_header(stream: IO[bytes]) -> Header:
-    """Read the header at the start of a stream; raises ValueError if it is not one."""
-    is_short = np.lib.format.read_magic(stream) == (1, 0)
-    # Version 3 differs only in the encoding of field names, and a view has no fields.
-    lib = np.lib.format
-    read = lib.read_array_header_1_0 if is_short else lib.read_array_header_2_0
-    return Header(*read(stream), stream.tell())
-
-
 def write_npy_header(stream: IO[bytes], shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
     """Write the header of an array; its rows follow."""
     descr = np.lib.format.dtype_to_descr(dtype)
@@ -110,7 +101,11 @@ def npy_header(path: Path) -> Header:
     with data_file_errors(path):
         require_regular_file(path)
         with path.open("rb") as stream:
-            return read_npy_header(stream)
+            lib = np.lib.format
+            is_short = lib.read_magic(stream) == (1, 0)
+            # Version 3 differs only in the encoding of field names, and a view has no fields.
+            read = lib.read_array_header_1_0 if is_short else lib.read_array_header_2_0
+            return Header(*read(stream), stream.tell())
 
 
 def open_npy(path: str | os.PathLike[str]) -> NpyView:

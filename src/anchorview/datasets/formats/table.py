@@ -127,7 +127,9 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
         raise DataFileError(
             f"row {missing[0] + 1} has no sample id. Add it, or remove rows above the header."
         )
-    if options.id_column is True and len(ids) and _is_number(ids[0]):
+    # The first id tells at once that most ids are no numbers.
+    first = pd.to_numeric(np.array([str(sample) for sample in ids[:1]]), errors="coerce")
+    if options.id_column is True and pd.notna(first).any():
         # Numbers that are not all integers are measurements.
         numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
         fractions = np.flatnonzero(numbers % 1 != 0)
@@ -177,10 +179,6 @@ def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "
     except ValueError as error:
         raise DataFileError(f"{error} If the tables have no ids, {NO_IDS}.") from None
     return union_of_ids(list(ids.values()))
-
-
-def _is_number(sample: object) -> bool:
-    return bool(pd.notna(pd.to_numeric(str(sample), errors="coerce")))
 
 
 def _spelling(sample: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import ArpackError
 
-from anchorview._utils.linalg import leading_directions, reciprocal, squared_norm
+from anchorview._utils.linalg import has_few_entries, leading_directions, reciprocal, squared_norm
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, fit_scalings, with_unit_norms
@@ -27,7 +27,6 @@ from anchorview.views.container import (
     container_with_views,
     dense_rows,
 )
-from anchorview.views.low_rank_sum import has_few_entries
 from anchorview.views.row_source import working_precision
 
 STANDARDIZED, NORMALIZED = "zscore-unit", "unit-center"
