@@ -19,7 +19,7 @@ from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import LABEL_MODES
 from anchorview.plotting.axes import FILE_STYLE
 from anchorview.plotting.colors import series_color
-from anchorview.plotting.curve_displays import Line, LineChart, draw_lines, show_in_proportion
+from anchorview.plotting.curve_displays import Line, draw_lines, show_in_proportion
 
 PANELS_PER_ROW = 3
 PANEL_WIDTH = 3.4
@@ -72,7 +72,8 @@ def draw_scores(results: SuiteResults, data: str, axes: Any, x_label: str) -> No
         line = (done["point"].tolist(), means.tolist(), metric, deviations.tolist())
         lines.append(Line(*line, series_color(metric)))
     ticks = sorted(rows.frame["point"].unique())
-    draw_lines(LineChart(lines, x_label, "percent", ticks, results.suite == "beta"), axes)
+    draw_lines(axes, lines, ticks, log_x=results.suite == "beta")
+    axes.set(xlabel=x_label, ylabel="percent")
 
 
 def draw_convergence(results: SuiteResults, data: str, axes: Any) -> None:
@@ -82,7 +83,8 @@ def draw_convergence(results: SuiteResults, data: str, axes: Any) -> None:
         Line(range(1, len(objective) + 1), objective, color=series_color(column))
         for column, objective in zip(rows["column"], rows["objective"], strict=True)
     ]
-    draw_lines(LineChart(lines, "iteration", "objective"), axes)
+    draw_lines(axes, lines)
+    axes.set(xlabel="iteration", ylabel="objective")
     show_in_proportion(axes)
 
 

@@ -87,7 +87,7 @@ def ask(model: Any, X: ViewsLike, n: int = 10) -> pd.DataFrame:
     check_scalar(n, "n", Integral, min_val=1)
     labeled, explanation = _of_auto(model, X)
     labeler, size = explanation.labeler, len(labeled.source)
-    doubt = labeled.rows(_prepared(explanation, labeler.doubt), None, "doubt")
+    doubt = labeled.rows(partial(_of_prepared, explanation.prepare, labeler.doubt), None, "doubt")
     taken = model._labeled_rows if _same_samples(model, labeled) else None
     taken = np.empty(0, int) if taken is None else taken
     doubt = np.nan_to_num(doubt)
@@ -121,10 +121,6 @@ def _of_auto(model: Any, X: ViewsLike) -> tuple[LabeledSource, ConsensusExplanat
             "AutoDALMC."
         )
     return labeled, labeled.explanation
-
-
-def _prepared(explanation: ConsensusExplanation, function: Any) -> Any:
-    return partial(_of_prepared, explanation.prepare, function)
 
 
 def _of_prepared(prepare: Any, function: Any, part: MultiViewData) -> Array:

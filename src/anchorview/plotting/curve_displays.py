@@ -92,7 +92,8 @@ class ConvergenceDisplay:
         color = cluster_color(len(ax.lines))
         values = np.asarray(self.objective, dtype=float).tolist()
         line = Line(range(1, len(values) + 1), values, self.name or "", color=color)
-        (self.line_,) = draw_lines(LineChart([line], "Iteration", "Objective"), ax)
+        (self.line_,) = draw_lines(ax, [line])
+        ax.set(xlabel="Iteration", ylabel="Objective")
         self.line_.set(**line_kw)
         show_in_proportion(ax)
         if self.name is not None:
@@ -201,14 +202,10 @@ class ClusterNumberDisplay:
             lines.append(Line(x, y, "by chance", color=OTHER_COLOR))
         chosen = [] if self.n_clusters is None else [self.n_clusters]
         others = [level for level in self.levels if level not in chosen]
-        chart = LineChart(
-            lines,
-            "Number of clusters",
-            "Agreement between families of settings\n(mean adjusted Rand index)",
-            x_ticks=_number_ticks(numbers, [*chosen, *others]),
-            log_x=True,
-        )
-        self.line_, *chance_lines = draw_lines(chart, ax)
+        ticks = _number_ticks(numbers, [*chosen, *others])
+        self.line_, *chance_lines = draw_lines(ax, lines, ticks, log_x=True)
+        y_label = "Agreement between families of settings\n(mean adjusted Rand index)"
+        ax.set(xlabel="Number of clusters", ylabel=y_label)
         self.line_.set(**line_kw)
         self.chance_line_ = chance_lines[0] if chance_lines else None
         mark = partial(ax.axvline, color=MARK_COLOR, zorder=1)
@@ -252,17 +249,6 @@ class Line:
     color: str = MAIN_COLOR
 
 
-@dataclass(frozen=True, eq=False)
-class LineChart:
-    """Lines over a common x axis."""
-
-    lines: Sequence[Line]
-    x_label: str
-    y_label: str
-    x_ticks: Sequence[float] | None = None
-    log_x: bool = False
-
-
 LEAST_SPAN = 0.1
 """Minimum span of the axis of an objective, as a share of its magnitude."""
 
@@ -274,21 +260,22 @@ def show_in_proportion(axes: Any) -> None:
     axes.set_ylim(low - missing / 2 - 0.05 * (high - low), high + missing / 2 + 0.05 * (high - low))
 
 
-def draw_lines(chart: LineChart, axes: Any) -> list[Any]:
-    """Draw lines, and return them."""
+def draw_lines(
+    axes: Any, lines: Sequence[Line], x_ticks: Sequence[float] | None = None, log_x: bool = False
+) -> list[Any]:
+    """Draw lines over a common x axis, and return them."""
     drawn = []
-    for line, marker in zip(chart.lines, cycle(MARKERS), strict=False):
+    for line, marker in zip(lines, cycle(MARKERS), strict=False):
         x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
         drawn += axes.plot(x, y, marker=marker, color=line.color, label=line.name or None)
         if line.deviations is not None:
             deviations = np.asarray(line.deviations, dtype=float)
             axes.fill_between(x, y - deviations, y + deviations, color=line.color, alpha=0.15, lw=0)
-    if chart.log_x:
+    if log_x:
         axes.set_xscale("log")
         axes.minorticks_off()
-    if chart.x_ticks is not None:
-        axes.set_xticks(chart.x_ticks, [f"{tick:g}" for tick in chart.x_ticks])
+    if x_ticks is not None:
+        axes.set_xticks(x_ticks, [f"{tick:g}" for tick in x_ticks])
     else:
         axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
     return drawn

@@ -165,12 +165,6 @@ def draw_cells(
     return image, bar, write_numbers(image, texts.to_numpy(dtype=str), **(text_kw or {}))
 
 
-def axes_of_cells(ax: Any, n_rows: int, n_columns: int) -> Any:
-    """Return the given axes, or new ones with room for a number in each cell."""
-    width, height = (float(np.clip(1.6 + 0.42 * n, 4, 14)) for n in (n_columns, n_rows))
-    return axes_or_new(ax, width + 1, height)
-
-
 def _leading_effects(markers: pd.DataFrame, n_features: int) -> pd.DataFrame:
     """Effects of the features that lead in some cluster, in the order of rows and columns."""
     clusters = pd.unique(markers["cluster"])
@@ -290,7 +284,9 @@ class PartitionComparisonDisplay:
             Properties of the numbers.
         %(returns)s
         """
-        ax = axes_of_cells(ax, *self.table.shape)
+        # Room for a number in each cell
+        height, width = np.clip(1.6 + 0.42 * np.array(self.table.shape), 4, 14).tolist()
+        ax = axes_or_new(ax, width + 1, height)
         shares = self.table.div(self.table.sum(axis=1), axis=0).fillna(0.0)
         texts = self.table.astype(str).where(self.table > 0, "")
         ax.set_ylabel(self.names[0], parse_math=False)

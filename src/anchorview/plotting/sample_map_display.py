@@ -21,7 +21,7 @@ from anchorview.plotting.axes import (
     font_size,
     size_in_points,
 )
-from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
+from anchorview.plotting.colors import MISSING_COLOR, spread_colors
 from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding
 from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 
@@ -214,7 +214,9 @@ class SampleMapDisplay:
         else:
             categories = _as_categories(values)
             codes = categories.cat.codes.to_numpy()
-            colors = category_colors(positions, codes, len(categories.cat.categories))
+            every = range(len(categories.cat.categories))
+            centers = pd.DataFrame(positions).groupby(codes).mean().reindex(every)
+            colors = spread_colors(centers.to_numpy())
             # In random order, so that no category covers another one; those without one first.
             order = np.random.RandomState(0).permutation(len(codes))
             order = order[np.argsort(codes[order] >= 0, kind="stable")]
@@ -247,21 +249,12 @@ def _values_of(samples: DrawnSamples, color: Any) -> "pd.Series[Any]":
     return values.rename(f"{name} (given)" if name in RESERVED_COLUMNS else name)
 
 
-def category_colors(positions: Array, codes: Array, n_categories: int) -> list[str]:
-    """Colors of categories; if they are more than colors, neighbors on the map differ."""
-    if n_categories <= len(CLUSTER_COLORS):
-        return list(CLUSTER_COLORS[:n_categories])
-    centers = pd.DataFrame(positions).groupby(codes).mean().reindex(range(n_categories))
-    return spread_colors(centers.to_numpy())
-
-
-def add_legend(ax: Any, title: str, categories: "pd.Series[Any]", colors: Sequence[str]) -> Any:
+def add_legend(ax: Any, title: str, categories: "pd.Series[Any]", colors: list[str]) -> Any:
     """Add a legend of categories to the right of the map."""
     names = [shorten(category) for category in categories.cat.categories]
-    colors = list(colors)
     if categories.isna().any():
         names.append("unknown")
-        colors.append(MISSING_COLOR)
+        colors = [*colors, MISSING_COLOR]
     lines = optional_import("matplotlib.lines", "Displays", "report")
     handles = [
         lines.Line2D([], [], color=color, marker="o", linestyle="", label=name)

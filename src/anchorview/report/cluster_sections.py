@@ -123,10 +123,6 @@ def _rows_by(
     return {key: group.to_dict("records") for key, group in groups}
 
 
-def _is_narrow(view: str, data: MultiViewData) -> bool:
-    return data.n_features_per_view[data.names.index(view)] <= MAX_NARROW
-
-
 def _difference(row: Mapping[Any, Any], data: MultiViewData | None) -> dict[str, Any]:
     """Marker as cards show it, in the units of the data: inside and outside of the cluster.
 
@@ -159,7 +155,7 @@ def _values_of(row: int, differences: Sequence[Mapping[Any, Any]], fit: CheckedF
         p = data.names.index(marker["view"])
         column, names = marker.get("column", marker["feature"]), data.feature_names[p]
         has = data.available is None or data.available[row, p]
-        if has and names is not None and _is_narrow(marker["view"], data):
+        if has and names is not None and len(names) <= MAX_NARROW:
             view, j = data.views[p], list(names).index(column)
             is_table = isinstance(view, TableView)
             value: Any = (

@@ -271,23 +271,24 @@ class Findings:
 def inspect_fit(fit: CheckedFit) -> Findings:
     """Clusters, features, samples and views of a fit, as far as they are known."""
     without_view, left_out = _without_view(fit)
-    look = _overview_of_model if fit.data is None else _overview_of_views
-    clusters, certainty, representatives = look(fit)
-    if certainty is not None:
-        doubtful = fit.labels[certainty.doubtful]
-        clusters["doubtful"] = np.bincount(doubtful, minlength=fit.n_clusters)
-    clusters = with_borders(clusters, fit.model)
-    titles, markers, differences = _described_clusters(fit)
-    found = clusters, titles, certainty, representatives, markers, differences
-    return Findings(*found, without_view, left_out)
+    found = _inspected(fit)
+    if found.certainty is not None:
+        doubtful = fit.labels[found.certainty.doubtful]
+        found.clusters["doubtful"] = np.bincount(doubtful, minlength=fit.n_clusters)
+    with_borders(found.clusters, fit.model)
+    return replace(found, without_view=without_view, left_out=left_out)
 
 
 def inspect_level(level: CheckedFit) -> Findings:
     """The same about the clusters of another level, but for what is known of the model only."""
-    look = _overview_of_model if level.data is None else _overview_of_views
-    clusters, _, representatives = look(level)
-    titles, markers, differences = _described_clusters(level)
-    return Findings(clusters, titles, None, representatives, markers, differences)
+    return replace(_inspected(level), certainty=None)
+
+
+def _inspected(fit: CheckedFit) -> Findings:
+    look = _overview_of_model if fit.data is None else _overview_of_views
+    clusters, certainty, representatives = look(fit)
+    titles, markers, differences = _described_clusters(fit)
+    return Findings(clusters, titles, certainty, representatives, markers, differences)
 
 
 Overview = tuple[pd.DataFrame, Certainty | None, pd.DataFrame | None]

@@ -50,7 +50,7 @@ def number_parts(fit: CheckedFit) -> list[Part]:
     model = fit.model
     n_clusters = getattr(model, "n_clusters_fit_", fit.n_clusters)
     if getattr(model, "curve_", None) is not None:
-        return [_level_chart(model, n_clusters, fit.other_levels), _level_table(model.levels_)]
+        return [_level_chart(model, n_clusters, fit.other_levels)]
     if hasattr(model, "n_clusters"):
         return [Text(f"The number of clusters, {n_clusters}, was given.")]
     return [Text(f"{fit.model_name} chose {n_clusters} clusters.")]
@@ -60,7 +60,8 @@ def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
     display = ClusterNumberDisplay(
         model.curve_, n_clusters=chosen, chance=model.chance_curve_, levels=others
     )
-    dotted = f" Dotted: other levels, {in_words(others)}." if others else ""
+    levels = f" Dotted: other levels, {in_words(others)}; model.labels_at has their clusters."
+    dotted = levels if others else ""
     text = (
         f"Agreement between the families of settings per number of clusters; {chosen} was chosen "
         "(dashed). Support is the agreement beyond that on data without clusters; "
@@ -68,26 +69,12 @@ def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
         f"{dotted}"
     )
     table = {
-        "Clusters": model.curve_.index,
         "Agreement between families": model.curve_,
         "By chance": model.chance_curve_,
+        "Support of the level": model.levels_["support"],
     }
-    return Chart(svg_of(display.plot), text, pd.DataFrame(table))
-
-
-def _level_table(levels: pd.DataFrame) -> Table:
-    columns = ["support", "agreement", "chance", "chosen"]
-    frame = levels[columns].rename_axis("clusters").reset_index()
-    frame.columns = ["Clusters", "Support", "Agreement", "By chance", "Chosen"]
-    highlight = pd.DataFrame("", index=frame.index, columns=frame.columns)
-    highlight.loc[frame["Chosen"]] = "best"
-    return Table(
-        frame,
-        "Levels: the chosen number of clusters, and the best ones with at most half and at least "
-        "twice as many. Support is the agreement beyond chance, from 0 to 1. "
-        "model.labels_at(n_clusters) has the clusters of each level.",
-        highlight,
-    )
+    frame = pd.DataFrame(table).rename_axis("Clusters").reset_index()
+    return Chart(svg_of(display.plot), text, frame)
 
 
 CHANGE_COLUMNS = {
