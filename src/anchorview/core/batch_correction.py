@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,13 @@ from anchorview.core.scaled_view import entry_blocks
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.matrix_checks import require_a_view
-from anchorview.views.row_source import RowSource, selected_rows, working_precision
+from anchorview.views.row_source import (
+    RowSource,
+    both,
+    merge_both,
+    selected_rows,
+    working_precision,
+)
 from anchorview.views.sample_design import ONE_BATCH, SampleDesign
 
 EXPLAINED = 64 * float(np.finfo(np.float64).eps)
@@ -383,9 +390,6 @@ class FittedCorrection(NamedTuple):
     """Some of the samples as they were."""
 
 
-_StrataAndSample = tuple[StratumMoments, list[MultiViewData]]
-
-
 def fit_correction(
     parts: RowSource, design: SampleDesign, *, scales: bool, sampled: Array
 ) -> FittedCorrection:
@@ -401,8 +405,8 @@ def fit_correction(
     batches, names = design.used_batches, design.covariate_names
     named = design.covariates_named
     empty = BatchCorrection(batches, names, named, centers, spreads, scales, ())
-    work = partial(_strata_and_sample, empty, sampled)
-    all_strata, sample = parts.reduce(work, _merged, "batches")
+    work = partial(both, partial(_strata_of_part, empty), partial(selected_rows, sampled))
+    all_strata, sample = parts.reduce(work, partial(merge_both, merged_by_key, add), "batches")
     views, moments, deviations = [], {}, []
     for p in range(len(parts.names)):
         strata = {b: all_strata[p, b] for b in range(len(batches)) if (p, b) in all_strata}
@@ -425,16 +429,6 @@ def fit_correction(
         moments[p] = reduce(Moments.merged, after)
     correction = replace(empty, views=tuple(views))
     return FittedCorrection(correction, moments, tuple(deviations), sample)
-
-
-def _strata_and_sample(
-    correction: BatchCorrection, rows: Array, part: MultiViewData
-) -> _StrataAndSample:
-    return _strata_of_part(correction, part), selected_rows(rows, part)
-
-
-def _merged(a: _StrataAndSample, b: _StrataAndSample) -> _StrataAndSample:
-    return merged_by_key(a[0], b[0]), a[1] + b[1]
 
 
 def _require_independent(design: SampleDesign) -> None:

@@ -22,7 +22,7 @@ from anchorview._utils.linalg import cholesky_rows, gram, is_sparse, pivoted_cho
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, merged_by_key, with_unit_norms
-from anchorview.core.scaled_view import ScaledBlock, scaled_views
+from anchorview.core.scaled_view import ALL_ROWS, ScaledBlock, scaled_views
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.row_source import RowSource
@@ -66,10 +66,7 @@ class GroupSummary(NamedTuple):
         both_rows = not (self.is_gram or other.is_gram)
         if both_rows and len(self.matrix) + len(other.matrix) <= self.matrix.shape[1]:
             return GroupSummary(self.views, np.vstack([self.matrix, other.matrix]), False)
-        return GroupSummary(self.views, self._gram() + other._gram(), True)
-
-    def _gram(self) -> Array:
-        return self.matrix if self.is_gram else self.matrix.T @ self.matrix
+        return GroupSummary(self.views, self.block(ALL_ROWS) + other.block(ALL_ROWS), True)
 
 
 Summaries = dict[tuple[int, ...], GroupSummary]
@@ -93,7 +90,7 @@ def summarize_groups(data: MultiViewData, scalings: tuple[ViewScaling, ...]) -> 
 
     def work(block: RowBlock) -> Array:
         scaled = ScaledBlock(data, scalings, block)
-        return scaled.gram() if large[block.group] else scaled.weighted_rows().astype(np.float64)
+        return scaled.gram() if large[block.group] else scaled.toarray().astype(np.float64)
 
     sums = {g: np.zeros((d, d)) for g, d in enumerate(widths) if large[g]}
     rows: dict[int, list[Array]] = {g: [] for g in range(len(widths)) if not large[g]}

@@ -1,7 +1,7 @@
 """The cost model: which route to solve on, by counts of operations and memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM, is_sparse
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
@@ -126,19 +126,15 @@ class FitShape:
     groups: tuple[tuple[int, int], ...]
     """Numbers of samples and features of each group of samples with the same views."""
     itemsize: int
-    components: tuple[int, ...] = ()
+    components: tuple[int, ...]
+    directions: Mapping[int, int]
+    """Number of directions of each view that can be truncated, by position."""
     n_anchors: int = 0
     iterations: int = 0
-    directions: Mapping[int, int] = field(default_factory=dict)
-    """Number of directions of each view that can be truncated, by position."""
 
     @classmethod
     def of(
-        cls,
-        data: MultiViewData,
-        n_components: Sequence[int] = (),
-        n_anchors: int = 0,
-        max_iter: int = 0,
+        cls, data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int
     ) -> "FitShape":
         """Shape of a fit of some data."""
         n, widths = data.shape[0], data.n_features_per_view
@@ -149,9 +145,9 @@ class FitShape:
             tuple((group.size, sum(widths[p] for p in group.views)) for group in data.groups),
             data.dtype.itemsize,
             tuple(n_components),
+            directions_per_view(data, n_components),
             n_anchors,
             min(max_iter, TYPICAL_ITERATIONS),
-            directions_per_view(data, n_components) if n_components else {},
         )
 
     @classmethod
@@ -164,7 +160,7 @@ class FitShape:
             (schema.shape,),
             schema.dtype.itemsize,
             tuple(n_components),
-            directions=directions_per_view(schema, n_components),
+            directions_per_view(schema, n_components),
         )
 
     @property

@@ -46,6 +46,8 @@ columns are computed without centering first; they lose as many digits as this h
 CANCELED = 64 * float(np.finfo(np.float64).eps)
 """Share of the terms of a squared length below which their difference is rounding."""
 
+ALL_ROWS = slice(None)
+
 _scaled = ThreadBuffer()
 
 
@@ -145,7 +147,7 @@ class SparseScaledView(MatrixOperator):
         lengths = np.empty(n)
 
         def exact(rows: slice) -> None:
-            scaled = self._dense_rows(rows)
+            scaled = self.toarray(rows)
             lengths[rows] = np.einsum("ij,ij->i", scaled, scaled)
 
         if not self.is_safe:
@@ -202,11 +204,8 @@ class SparseScaledView(MatrixOperator):
         part.factors, part.coefficients = self.factors[rows], self.coefficients[rows]
         return part
 
-    def toarray(self) -> Array:
-        """All scaled rows, in double precision."""
-        return self._dense_rows(slice(None))
-
-    def _dense_rows(self, rows: slice) -> Array:
+    def toarray(self, rows: slice = ALL_ROWS) -> Array:
+        """Scaled rows, in double precision."""
         block = self.X[rows].toarray().astype(np.float64)
         block *= self.factors[rows, None]
         block *= self.columns
@@ -289,16 +288,12 @@ class ScaledBlock:
         self.dtype = data.dtype
 
     def toarray(self, out: Array | None = None) -> Array:
-        """All scaled rows, in `out` if it is given."""
+        """All scaled rows times the roots of their weights, in `out` if it is given."""
         out = np.empty(self.shape, self.dtype) if out is None else out
         columns = np.split(out, self.ends[:-1], axis=1)
         for view, scaling, part in zip(self.views, self.scalings, columns, strict=True):
             scaling.apply(dense_rows(view, self.block.rows), part)
-        return out
-
-    def weighted_rows(self, out: Array | None = None) -> Array:
-        """All scaled rows times the roots of their weights."""
-        return times_roots(self.toarray(out), self.weights)
+        return times_roots(out, self.weights)
 
     def gram(self) -> Array:
         """Weighted sums of products of all pairs of columns, in the precision of the rows."""
@@ -309,7 +304,7 @@ class ScaledBlock:
             if self.weights is not None:
                 few = _times_rows(np.sqrt(self.weights).astype(self.dtype), few)
             return np.asarray((few.T @ few).toarray())
-        rows = self.weighted_rows(_scaled.array(self.shape, self.dtype))
+        rows = self.toarray(_scaled.array(self.shape, self.dtype))
         return np.asarray(rows.T @ rows)
 
     def __matmul__(self, W: Array) -> Array:

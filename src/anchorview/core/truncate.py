@@ -17,6 +17,7 @@ its minimum.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import add
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -37,7 +38,7 @@ from anchorview.core.compress import (
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.core.scaled_view import SparseScaledView, times_roots
 from anchorview.views.container import MultiViewData, RowBlock
-from anchorview.views.row_source import RowSource
+from anchorview.views.row_source import RowSource, merge_both
 
 WIDE = 512
 """Minimum number of features of a view that is truncated."""
@@ -219,9 +220,9 @@ class _Sums(NamedTuple):
 
 def _summarized(parts: RowSource, scalings: tuple[ViewScaling, ...], directions: Bases) -> _Sums:
     """Sums over the samples in the directions, and the squared norms of the views."""
-    summaries, squares = parts.reduce(
-        partial(_part_sums, scalings=scalings, directions=directions), _merged, "compressing"
-    )
+    work = partial(_part_sums, scalings=scalings, directions=directions)
+    merge = partial(merge_both, merge_summaries, add)
+    summaries, squares = parts.reduce(work, merge, "compressing")
     widths = tuple(
         directions[p].shape[1] if p in directions else d
         for p, d in enumerate(parts.n_features_per_view)
@@ -246,10 +247,6 @@ def _part_sums(
     truncated = MultiViewData(views, available=part.available)
     plain = (ViewScaling(),) * len(views)
     return summarize_groups(truncated, plain), np.array([square for _, square in projected])
-
-
-def _merged(a: tuple[Summaries, Array], b: tuple[Summaries, Array]) -> tuple[Summaries, Array]:
-    return merge_summaries(a[0], b[0]), a[1] + b[1]
 
 
 def _projected(

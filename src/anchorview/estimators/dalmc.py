@@ -66,11 +66,6 @@ from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import RowSource
 
 
-def _graph_rows(graph: Array, part: MultiViewData) -> Array:
-    """Embedding of all samples by an ablation, which cannot embed others."""
-    return graph.astype(part.dtype)
-
-
 def _relabeled(assignment: Assignment, clusters: Array, embedding: Array) -> Array:
     return clusters[assignment(embedding)]
 
@@ -376,7 +371,8 @@ class DALMC(EmbeddingClusterer):
         self._say(f"scaled and compressed {len(source)} samples", clock)
         solution = self._solve(problem, source, start_seed)
         clock = perf_counter()
-        embedder = self._embedder or partial(_graph_rows, solution.graph)
+        # Ablations have no embedder: the graph is the embedding of all samples.
+        embedder = self._embedder or (lambda part: solution.graph.astype(part.dtype))
         with embed(source, embedder, solution.graph.shape[1], folder) as rows:
             clock = self._say("embedded", clock)
             self._assign(rows, assignment_seed)

@@ -1,7 +1,6 @@
 """Samples that are not in memory: sources that read and process them part by part."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import partial
@@ -22,6 +21,8 @@ from anchorview.views.row_source import (
     Result,
     RowFunction,
     RowSource,
+    both,
+    merge_both,
 )
 
 
@@ -83,7 +84,7 @@ class PartSource(RowSource):
         if self._patterns:
             return self.reduce_as_is(function, merge, stage)
         scan, result = self.reduce_as_is(
-            partial(_with_scan, function), partial(_merge_with_scan, merge), stage
+            partial(both, ViewScan.of, function), partial(merge_both, ViewScan.merged, merge), stage
         )
         scan.require_fittable(self)
         self._patterns = scan.patterns
@@ -126,17 +127,3 @@ def _first_rows(count: int, part: MultiViewData) -> MultiViewData:
 
 def _fewer(count: int, a: MultiViewData, b: MultiViewData) -> MultiViewData:
     return _first_rows(count, concatenate_samples(a, b))
-
-
-Scanned = tuple[ViewScan, Result]
-"""Scan and result of the same part or parts."""
-
-
-def _with_scan(function: Callable[[MultiViewData], Result], part: MultiViewData) -> Scanned[Result]:
-    return ViewScan.of(part), function(part)
-
-
-def _merge_with_scan(
-    merge: Callable[[Result, Result], Result], a: Scanned[Result], b: Scanned[Result]
-) -> Scanned[Result]:
-    return a[0].merged(b[0]), merge(a[1], b[1])

@@ -43,6 +43,7 @@ PROBLEMS = {
 """Why a view cannot be used, and what to do."""
 
 Result = TypeVar("Result")
+Second = TypeVar("Second")
 PartFunction = Callable[["MultiViewData"], Result]
 RowFunction = Callable[["MultiViewData"], Array]
 Merge = Callable[[Result, Result], Result]
@@ -264,6 +265,23 @@ def restored_rows(
 def _counted(part: "MultiViewData") -> "MultiViewData":
     assert part.sample_weight is not None
     return part.selected(part.sample_weight > 0)
+
+
+def both(
+    first: PartFunction[Result], second: PartFunction[Second], part: "MultiViewData"
+) -> tuple[Result, Second]:
+    """Two results of a part, for a pass that finds both."""
+    return first(part), second(part)
+
+
+def merge_both(
+    first: Merge[Result],
+    second: Merge[Second],
+    a: tuple[Result, Second],
+    b: tuple[Result, Second],
+) -> tuple[Result, Second]:
+    """Two results of each of two sets of samples, merged."""
+    return first(a[0], b[0]), second(a[1], b[1])
 
 
 def selected_rows(rows: Array, part: "MultiViewData") -> "list[MultiViewData]":
