@@ -87,6 +87,7 @@ def test_sections_of_a_plain_fit(problem, report):
         "Map of the samples, Clusters, Views, Technical details"
     )
     assert "Seconds 1.25" in page.text
+    assert "model = DALMC(n_clusters=3, random_state=0).fit(views)" in page.text
     assert "The number of clusters, 3, was given." in page.text
     # One card per cluster, with markers of each view and typical samples.
     cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]

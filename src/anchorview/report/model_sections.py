@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from anchorview import __version__
 from anchorview._utils.text import capitalized, in_words, percent
@@ -227,6 +228,7 @@ def candidate_parts(fit: CheckedFit) -> list[Part]:
     if not fit.is_auto:
         return []
     table = fit.model.candidates_.rename_axis("candidate").reset_index()
+    table = table.loc[:, (table != "").any()]
     highlight = pd.DataFrame("", index=table.index, columns=table.columns)
     highlight.loc[fit.model.best_candidate_] = "best"
     caption = (
@@ -240,7 +242,7 @@ def reproduction_parts(fit: CheckedFit, call: str | None) -> list[Part]:
     """Return the call and the versions of the packages."""
     parts: list[Part] = []
     if hasattr(fit.model, "get_params"):
-        parts.append(Code(f"model = {fit.model!r}.fit(views)"))
+        parts.append(Code(f"model = {clone(fit.model)!r}.fit(views)"))
     if call is not None:
         parts += [Text("Or from the shell:"), Code(call)]
     if not isinstance(getattr(fit.model, "random_state", 0), int | np.integer):
