@@ -92,9 +92,7 @@ def test_a_method_beyond_its_memory_is_a_dash_until_it_is_retried(tmp_path):
     data, plan, out = (tmp_path / name for name in ("data", "two.toml", "out"))
     data.mkdir()
     np.savez(data / "larger.npz", **views, y=y)
-    plan.write_text(
-        'suites = ["compare"]\nmethods = ["amgl", "dalmc"]\nmodes = ["default"]\nruns = 1\n'
-    )
+    plan.write_text('suites = ["compare"]\nmethods = ["amgl"]\nmodes = ["default"]\nruns = 1\n')
     suite = ("experiment", "run", plan, "--data", data, "--out", out, "--memory-limit")
 
     def statuses():

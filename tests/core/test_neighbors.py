@@ -18,7 +18,10 @@ from anchorview.core.neighbors import (
 def test_matrices_side_by_side_dense_and_sparse(max_distances, set_constants):
     set_constants(neighbors, MAX_DISTANCES=max_distances)
     rng = np.random.default_rng(0)
-    dense, thin = rng.standard_normal((70, 6)), sparse.random_array((70, 9), density=0.3, rng=rng)
+    dense, thin = (
+        rng.standard_normal((70, 6)),
+        sparse.random_array((70, 9), density=0.3, random_state=rng),
+    )
     thin = thin.tocsr()
     whole = np.hstack([dense, thin.toarray()])
     exact = np.square(whole[:, None] - whole).sum(axis=2)

@@ -145,8 +145,9 @@ def _path_or_address(text: str) -> Path:
     return cast(Path, text) if "://" in text else Path(text)
 
 
+# Any and not Path: older versions of typer make a path of what the parser returns.
 Data = Annotated[
-    Path,
+    Any,
     typer.Argument(
         parser=_path_or_address,
         metavar="DATA",
@@ -160,7 +161,7 @@ Mapping = Annotated[
     Path, typer.Argument(help="JSON file of new names by cluster, as the report writes it.")
 ]
 ModelOrData = Annotated[
-    Path,
+    Any,
     typer.Argument(
         parser=_path_or_address,
         metavar="MODEL|DATA",

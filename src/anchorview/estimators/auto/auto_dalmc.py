@@ -53,7 +53,7 @@ from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.explanation import ROUNDING
 from anchorview.estimators.known.known_labels import KnownLabels, known_labels, with_pairs
-from anchorview.estimators.partitions.candidates import BUDGETS, Budget
+from anchorview.estimators.partitions.candidates import BUDGETS, ONE_CLUSTER, Budget
 from anchorview.estimators.partitions.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.partitions.neighbor_graphs import LABEL_DTYPE, MAX_CLUSTERS
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
@@ -388,12 +388,14 @@ class AutoDALMC(EmbeddingClusterer):
             self._say(f"labeled {source!r}", clock)
         for sentence in apart_sentences(self):
             warnings.warn(f"{capitalized(sentence)}.", stacklevel=4)
-        empty = int((self._spread.sizes == 0).sum())
-        if empty:
+        filled = np.flatnonzero(self._spread.sizes)
+        if fitted.known is not None:
+            filled = np.union1d(filled, fitted.known.codes)
+        if empty := len(self._spread.sizes) - len(filled):
             warnings.warn(f"{empty} of {self.n_clusters_} clusters are empty.", stacklevel=4)
-        failed = fitted.fitted.failed
-        # A few say nothing of the result: in some scalings, samples of narrow views are all equal.
-        if 2 * len(failed) > len(self.candidates_):
+        # In some scalings, all samples of narrow views are alike.
+        failed = [each for each in fitted.fitted.failed if each[1] != ONE_CLUSTER]
+        if failed:
             warnings.warn(
                 f"{len(failed)} of {len(self.candidates_)} candidates could not be fitted and are "
                 f"left out; the first is {failed[0][0]}: {failed[0][1]}",

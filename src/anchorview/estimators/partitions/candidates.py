@@ -83,6 +83,10 @@ LANDMARK_ROWS, ROWS_PER_LANDMARK = 4_000, 4
 """Maximum number of rows that place landmarks, or of rows per landmark."""
 
 
+ONE_CLUSTER = "All samples fall into one cluster."
+"""Why a candidate that says nothing is left out."""
+
+
 class CandidateError(Exception):
     """A candidate cannot be fitted to these samples."""
 
@@ -581,7 +585,7 @@ class CandidatePool:
                     candidate, partitions = setting.fit(self, n_clusters)
                     if (partitions == partitions[:, :1]).all(axis=1).any():
                         # Such partitions agree completely, whatever the data.
-                        raise CandidateError("All samples fall into one cluster.")
+                        raise CandidateError(ONE_CLUSTER)
                     return candidate, partitions
                 except FIT_ERRORS as error:
                     return error
