@@ -242,7 +242,11 @@ def reproduction_parts(fit: CheckedFit, call: str | None) -> list[Part]:
     """Return the call and the versions of the packages."""
     parts: list[Part] = []
     if hasattr(fit.model, "get_params"):
-        parts.append(Code(f"model = {clone(fit.model)!r}.fit(views)"))
+        unfitted = clone(fit.model)
+        # A RandomState cannot be written as code.
+        if isinstance(unfitted.get_params().get("random_state"), np.random.RandomState):
+            unfitted.set_params(random_state=None)
+        parts.append(Code(f"model = {unfitted!r}.fit(views)"))
     if call is not None:
         parts += [Text("Or from the shell:"), Code(call)]
     if not isinstance(getattr(fit.model, "random_state", 0), int | np.integer):
