@@ -313,7 +313,6 @@ def _canonical_order(embedding: Array, weights: Array | None) -> Array:
 
 def distant_rows(embedding: Array, count: int) -> Array:
     """Positions of the rows selected by pivoted QR: long, and far from the span of those before."""
-    require_columns(embedding.shape[1], count)
     _, pivots = qr(embedding.T, mode="r", pivoting=True)
     return pivots[:count]
 

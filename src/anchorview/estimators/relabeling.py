@@ -16,9 +16,6 @@ from anchorview._utils.text import in_words, listed, one_line, quoted, shorten
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import ClusterSpread
 
-OUTPUTS = ("numbers", "names")
-"""What methods may return of clusters."""
-
 
 @dataclass(frozen=True)
 class Relabeling:
@@ -228,7 +225,7 @@ class RelabelMixin:
         check_is_fitted(self, "labels_")
         relabeling = self._relabeling
         names = ("",) * self.n_clusters_fit_ if relabeling is None else relabeling.names
-        if output not in (None, *OUTPUTS):
+        if output not in (None, "numbers", "names"):
             raise ValueError(f"output={output!r} should be 'numbers', 'names' or None.")
         before = "numbers" if relabeling is None else relabeling.output
         known = set(range(len(names)) if relabeling is None else relabeling.clusters.tolist())

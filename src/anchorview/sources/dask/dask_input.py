@@ -97,12 +97,6 @@ def part_bounds(lengths: Sequence[int], row_bytes: float, useful: float) -> list
     return bounds if bounds[-1] == ends[-1] else [*bounds, ends[-1]]
 
 
-def bounds_of(blocks: Sequence[Blocks], row_bytes: Sequence[int], width: int) -> list[int]:
-    """First rows of the parts of all views, which are the blocks of the largest view."""
-    largest = blocks[int(np.argmax(row_bytes))]
-    return part_bounds(largest.lengths, sum(row_bytes), useful_bytes(width, SMALL_PART))
-
-
 def view_blocks(
     views: Sequence[Any], descriptions: Sequence[str], expects_shared_ids: bool
 ) -> tuple[list[Array | None], list[Blocks]]:

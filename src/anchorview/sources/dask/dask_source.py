@@ -23,10 +23,12 @@ from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows, RowsFunction
 from anchorview.sources.dask.dask_input import (
-    bounds_of,
+    SMALL_PART,
     checked_view,
     id_type,
     is_table,
+    part_bounds,
+    useful_bytes,
     view_blocks,
 )
 from anchorview.sources.dask.part_graph import (
@@ -55,6 +57,7 @@ from anchorview.views.row_source import (
     RowFunction,
     of_known_samples,
 )
+from anchorview.views.sample_design import ids_in_memory
 from anchorview.views.table_columns import TableView, concatenated, frame_values
 
 SHARE_OF_BUDGET = 0.25
@@ -95,7 +98,9 @@ class DaskSource(PartSource):
         """Features of the blocks, before preparations."""
         row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
         self._row_bytes = sum(row_bytes)
-        self.bounds = bounds_of(blocks, row_bytes, self.shape[1])
+        largest = blocks[int(np.argmax(row_bytes))]
+        useful = useful_bytes(self.shape[1], SMALL_PART)
+        self.bounds = part_bounds(largest.lengths, self._row_bytes, useful)
         """First rows of the parts, and the end."""
         parts = list(zip(*(of_view.cut_at(self.bounds) for of_view in blocks), strict=True))
         futures = futures_of([view for view in views if view is not None])
@@ -198,8 +203,7 @@ class DaskSource(PartSource):
             "Use DALMC with solver='compressed', which processes them part by part.",
         )
         data = self.reduce_as_is(_same, concatenate_samples, "reading")
-        if self.sample_ids is not None:
-            data.sample_ids = pd.Index(self.sample_ids.compute())
+        data.sample_ids = ids_in_memory(self)
         return data
 
     def part(self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any) -> MultiViewData:
