@@ -105,7 +105,7 @@ def quality(job: Job) -> Scores:
     model = (DALMC if job.method == "dalmc" else AutoDALMC)(k, random_state=job.seed).fit(views)
     scores = scores_of(y, model.labels_)
     if job.method == "auto":
-        candidates = model._candidate_labels(views)
+        candidates = model.candidate_labels(views)
         confident = model.confidence_ >= np.median(model.confidence_)
         scores["candidates"] = tuple(clustering_accuracy(y, labels) for labels in candidates)
         scores["confident"] = (clustering_accuracy(y[confident], model.labels_[confident]),)

@@ -158,7 +158,7 @@ class MultiViewData(RowSource):
         return NamedViews(self.names, self.named, list(self.views), has, ids, self.feature_names)
 
     def _repr_html_(self) -> str:
-        observed = [int(self._has(p).sum()) for p in range(len(self.views))]
+        observed = [int(self.has_view(p).sum()) for p in range(len(self.views))]
         kinds = [f"{v.dtype}{' sparse' * sparse.issparse(v)}" for v in self.views]
         about = {"view": self.names, "features": self.n_features_per_view, "type": kinds}
         table = pd.DataFrame({**about, "samples": observed})
@@ -168,7 +168,7 @@ class MultiViewData(RowSource):
     def __repr__(self) -> str:
         parts = []
         for p, (name, width) in enumerate(zip(self.names, self.n_features_per_view, strict=True)):
-            observed = int(self._has(p).sum())
+            observed = int(self.has_view(p).sum())
             some = "" if observed == len(self) else f" of {observed} samples"
             view = self.views[p]
             features = (
@@ -270,7 +270,7 @@ class MultiViewData(RowSource):
         available = np.zeros((n, len(fitted.names)), bool)
         sample = partial(sample_at, ids=self.sample_ids, first_row=self.first_row)
         for p, position in enumerate(fitted.positions_in(self)):
-            if position is not None and (has := self._has(position)).any():
+            if position is not None and (has := self.has_view(position)).any():
                 view, names = self.views[position], self.feature_names[position]
                 order = fitted.column_order(p, view.shape[1], names)
                 if order is not None:
@@ -291,7 +291,8 @@ class MultiViewData(RowSource):
         )
         return data if fitted.imputes else without_nan(data)
 
-    def _has(self, p: int) -> Array:
+    def has_view(self, p: int) -> Array:
+        """Which samples have the view at a position."""
         return np.ones(self.shape[0], bool) if self.available is None else self.available[:, p]
 
     @cached_property
@@ -319,7 +320,7 @@ class MultiViewData(RowSource):
 
     def _shared_row(self, p: int) -> Array | None:
         """Row that all samples with a view share; None if they differ."""
-        view, rows = self.views[p], np.flatnonzero(self._has(p))
+        view, rows = self.views[p], np.flatnonzero(self.has_view(p))
         first = dense_rows(view, rows[:1])
         # Doubling steps end at once on ordinary data, and no sparse view becomes dense as a whole.
         start, step, largest = 0, 64, max(1, LARGEST_BLOCK // (8 * view.shape[1]))
@@ -337,7 +338,7 @@ class MultiViewData(RowSource):
         """
         if self.n_features_per_view[p] < MIN_COUNTED or self.views[p].dtype.kind not in "uif":
             return False
-        rows = np.flatnonzero(self._has(p))
+        rows = np.flatnonzero(self.has_view(p))
         values = self.views[p][rows[:: max(1, len(rows) // COUNTED_ROWS)]]
         entries = values.data if sparse.issparse(values) else np.asarray(values).ravel()
         # Found at once in most views, unlike the median.
@@ -467,7 +468,7 @@ def without_nan(data: MultiViewData) -> MultiViewData:
     """Return the samples; raises if a value is NaN, which no step has imputed."""
     for p, view in enumerate(() if data.finite else data.views):
         ids, features = data.sample_ids, data.feature_names[p]
-        has, description = data._has(p), describe_view(p, data.names[p])
+        has, description = data.has_view(p), describe_view(p, data.names[p])
         present = finite_rows(view, has, description, ids, features, data.first_row)
         if present is not None and not present[has].all():
             row = data.first_row + int(np.flatnonzero(has & ~present)[0])

@@ -527,9 +527,6 @@ class AutoDALMC(EmbeddingClusterer):
             Rows in the order of `candidates_`, without those that failed. Equal labels in different
             rows are unrelated. A dask array if the views are.
         """
-        return self._candidate_labels(X, batch, covariates)
-
-    def _candidate_labels(self, X: ViewsLike, batch: Any = None, covariates: Any = None) -> Any:
         source = self._open_new(X, None, batch, covariates)
         function, width = self._labeler.candidate_labels, len(self._clustering.candidates)
         return source.map_rows(function, width, LABEL_DTYPE, "labeling", None).T

@@ -193,7 +193,7 @@ class Labeler:
         if len(self.used) == len(data.names):
             return data
         used = data.with_views(self.used)
-        if used.available is not None and not (has := used.available.any(axis=1)).all():
+        if (has := used.known_samples) is not None:
             row = int(np.flatnonzero(~has)[0])
             sample = "" if data.sample_ids is None else f" ({quoted(data.sample_ids[row])})"
             assert data.available is not None

@@ -69,8 +69,7 @@ class ViewAlone:
     @classmethod
     def of(cls, pool: CandidatePool, view: int) -> "ViewAlone":
         """Communities of the samples of a pool that have a view."""
-        available = pool.data.available
-        has = np.ones(len(pool), bool) if available is None else available[:, view]
+        has = pool.data.has_view(view)
         alone = {
             scaling: MultiViewData([pool.coordinates[scaling].views[view][has]])
             for scaling in (PLAIN, NORMALIZED)
@@ -230,6 +229,5 @@ def _reason(separation: float, n_only: int) -> str:
 
 def _n_lacking(views: Sequence[int], part: MultiViewData) -> int:
     """Number of samples that have none of some views."""
-    if part.available is None:
-        return 0
-    return int((~part.available[:, list(views)].any(axis=1)).sum())
+    has = part.with_views(tuple(views)).known_samples
+    return 0 if has is None else int((~has).sum())

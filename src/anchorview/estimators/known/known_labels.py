@@ -57,9 +57,8 @@ class KnownLabels:
         chosen_rows = partial(selected_rows, self.rows[chosen])
         samples = source.reduce(chosen_rows, add, "reading the labeled samples")
         data = concatenate_samples(*samples).with_views(tuple(views))
-        if data.available is None or (has := data.available.any(axis=1)).all():
-            return data, chosen
-        return data[has], chosen[has]
+        has = data.known_samples
+        return (data, chosen) if has is None else (data[has], chosen[has])
 
     def kept(self, labels: Any, second: Any, confidence: Any) -> tuple[Any, Any, Any]:
         """Results of all samples, in which those that are known keep their class.

@@ -590,20 +590,19 @@ class CandidatePool:
                 except FIT_ERRORS as error:
                     return error
 
-        fitted = FittedCandidates([], [], np.empty((0, len(self)), LABEL_DTYPE))
-        partitions = [fitted.partitions]
+        candidates, failed, partitions = [], [], [np.empty((0, len(self)), LABEL_DTYPE)]
         for done, (setting, outcome) in enumerate(parallel_map(work, settings), 1):
             if isinstance(outcome, Exception):
-                fitted.failed.append((setting, str(outcome)))
+                failed.append((setting, str(outcome)))
                 message = f"left out {setting}: {outcome}"
             else:
-                fitted.candidates.append(outcome[0])
+                candidates.append(outcome[0])
                 partitions.append(outcome[1])
                 message = f"candidate {done}/{len(settings)}: {setting}"
             if say is not None:
                 say(message)
                 report_progress("candidates", done, len(settings))
-        return FittedCandidates(fitted.candidates, fitted.failed, np.vstack(partitions))
+        return FittedCandidates(candidates, failed, np.vstack(partitions))
 
     @shared
     def graph(self, scaling: str, n_neighbors: int) -> NeighborGraph:

@@ -169,9 +169,7 @@ class NeighborGraph:
 
 def _neighbors_in(coordinates: MultiViewData, n_neighbors: int, view: int) -> NeighborRows:
     """Nearest neighbors in a view of the samples that have it."""
-    rows = np.arange(len(coordinates))
-    if coordinates.available is not None:
-        rows = np.flatnonzero(coordinates.available[:, view])
+    rows = np.flatnonzero(coordinates.has_view(view))
     if len(rows) < 2:
         return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
     points = leading_coordinates(coordinates.views[view][rows])
@@ -264,12 +262,8 @@ class Landmarks:
 
     def weights(self, neighbors: Sequence[Neighbors]) -> list[sparse.csr_array]:
         """Weights of samples on all landmarks of each view."""
-        matrices = []
-        for (near, weights), count in zip(neighbors, self.counts, strict=True):
-            matrix = graph_of_neighbors(near, weights, count)
-            matrix.sort_indices()
-            matrices.append(matrix)
-        return matrices
+        pairs = zip(neighbors, self.counts, strict=True)
+        return [graph_of_neighbors(*own, count).sorted_indices() for own, count in pairs]
 
     def labels(
         self, neighbors: Sequence[Neighbors], partitions: Array, n_clusters: int
@@ -326,10 +320,9 @@ def fit_landmarks(
 
     If these have no more than `n_landmarks` distinct values in a view, they are its landmarks.
     """
-    available = coordinates.available
 
     def place(p: int) -> Array:
-        has = rows if available is None else rows[available[rows, p]]
+        has = rows[coordinates.has_view(p)[rows]]
         return _kmeans_centers(leading_coordinates(coordinates.views[p][has]), n_landmarks, seed)
 
     views = range(len(coordinates.views))
