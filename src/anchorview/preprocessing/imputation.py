@@ -64,8 +64,7 @@ class CellImputer(OneToOneFeatureMixin, ViewTransformer):
         known = values.shape[0] - sums_along(missing, axis=0)
         if self.strategy == "mean":
             filled = values.copy()
-            entries = entries_of(filled)
-            entries[np.isnan(entries)] = 0
+            np.nan_to_num(entries_of(filled), copy=False)
             sums = sums_along(filled, axis=0)
         elif sparse.issparse(values):
             raise ValueError(

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
 from anchorview._utils.text import capitalized, listed, quoted
-from anchorview.views.stored_anndata import select_stored
+from anchorview.views.stored_anndata import rows_or_zeros, select_stored
 from anchorview.views.stored_view import StoredView
 
 NOTHING, FEW = np.finfo(float).tiny, 0.5
@@ -156,9 +155,7 @@ def reindex_rows(matrix: Any, rows: NDArray[np.intp]) -> Any:
         filled = np.full((len(rows), matrix.shape[1]), np.nan, np.result_type(matrix, np.float16))
         filled[present] = matrix[rows[present]]
         return filled
-    # Row -1, the last one, is empty.
-    empty = sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
-    return sparse.vstack([matrix, empty], format="csr")[rows]
+    return rows_or_zeros(matrix, rows)
 
 
 NamedSamples = tuple["pd.Index[Any] | None", int, str]

@@ -83,19 +83,22 @@ class SelectedView(StoredView):
         if self.rows is None:
             return self._of_columns(self.base[start:stop])
         wanted = self.rows[start:stop]
-        present = np.flatnonzero(wanted >= 0)
+        present = wanted >= 0
         needed, place = np.unique(wanted[present], return_inverse=True)
-        block = self._of_columns(_read_rows(self.base, needed))
-        # Row 0 of the matrix below is for samples without the view.
-        position = np.zeros(len(wanted), dtype=np.intp)
-        position[present] = place + 1
-        if sparse.issparse(block):
-            empty = sparse.csr_array((1, block.shape[1]), dtype=block.dtype)
-            return sparse.csr_array(sparse.vstack([empty, block], format="csr")[position])
-        return np.vstack([np.zeros((1, block.shape[1]), block.dtype), block])[position]
+        position = np.full(len(wanted), -1)
+        position[present] = place
+        return rows_or_zeros(self._of_columns(_read_rows(self.base, needed)), position)
 
     def _of_columns(self, block: Matrix) -> Matrix:
         return block if self.columns is None else block[:, self.columns]
+
+
+def rows_or_zeros(matrix: Matrix, rows: NDArray[np.intp]) -> Matrix:
+    """Rows of an array or a CSR matrix; those of -1, which is the last one here, are zero."""
+    if sparse.issparse(matrix):
+        empty = sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
+        return sparse.csr_array(sparse.vstack([matrix, empty], format="csr")[rows])
+    return np.vstack([matrix, np.zeros((1, matrix.shape[1]), matrix.dtype)])[rows]
 
 
 def _read_rows(view: StoredView, rows: NDArray[np.intp]) -> Matrix:
