@@ -133,7 +133,9 @@ def _cautions(fit: CheckedFit, findings: Findings) -> Iterator[str]:
     unclear = _unclear(fit, findings)
     if 0 < len(unclear) < fit.n_clusters:
         verb = "is" if len(unclear) == 1 else "are"
-        yield f"{_listed(unclear)} {verb} less clearly apart than the rest"
+        many = f"{number_in_words(len(unclear))} of the groups"
+        names = _in_quotes(unclear) if len(unclear) < 3 else many
+        yield f"{names} {verb} less clearly apart than the rest"
     elif unclear:
         yield "none of the groups is clearly apart from the others"
     yield from _about_views(fit, findings)
@@ -146,10 +148,8 @@ def _cautions(fit: CheckedFit, findings: Findings) -> Iterator[str]:
         yield f"{number_in_words(n_single)} of the groups {verb} a single sample"
 
 
-def _listed(titles: Sequence[str]) -> str:
-    if len(titles) > 2:
-        return f"{number_in_words(len(titles))} of the groups"
-    return in_words([f"“{title}”" for title in titles])
+def _in_quotes(names: Sequence[str]) -> str:
+    return in_words([f"“{name}”" for name in names])
 
 
 def _unclear(fit: CheckedFit, findings: Findings) -> list[str]:
@@ -168,14 +168,13 @@ def _about_views(fit: CheckedFit, findings: Findings) -> Iterator[str]:
     if "used" in views:
         aside = views.index[~views["used"]].tolist()
         if aside:
-            names = in_words([f"“{name}”" for name in aside])
+            names = _in_quotes(aside)
             why = "was left out: it does" if len(aside) == 1 else "were left out: they do"
             yield f"{names} {why} not fit the other views"
     disagreeing = disagreeing_views(findings)
     if disagreeing:
-        names = in_words([f"“{name}”" for name in disagreeing])
         verb = "does" if len(disagreeing) == 1 else "do"
-        yield f"{names} {verb} not show the groups that the other views show"
+        yield f"{_in_quotes(disagreeing)} {verb} not show the groups that the other views show"
 
 
 def disagreeing_views(findings: Findings) -> list[str]:
