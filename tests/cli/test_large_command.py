@@ -12,7 +12,7 @@ from anchorview import DALMC, load, make_multiview, open_views
 from anchorview.cli import loading
 from anchorview.estimators.auto import model_fit
 from anchorview.sources import disk_source
-from anchorview.sources.dask import connection
+from anchorview.sources.dask import part_graph
 from helpers.command_line import error_of, output_of, read_confident_labels, read_labels, run
 
 N = 2000
@@ -100,7 +100,7 @@ def test_a_limit_that_is_too_low_is_reported_with_both_sizes(folder):
 
 
 def test_a_scheduler_that_does_not_answer_is_named(folder, set_constants):
-    set_constants(connection, PATIENCE="500ms")
+    set_constants(part_graph, PATIENCE="500ms")
     message = error_of("fit", folder, *WORKERS)
     assert message.startswith("tcp://127.0.0.1:1: ")
 
@@ -130,7 +130,7 @@ class StubClient:
     ids=lambda each: type(each).__name__,
 )
 def test_a_lost_cluster_has_an_exit_code(folder, set_constants, monkeypatch, error):
-    set_constants(connection, Client=StubClient)
+    set_constants(part_graph, Client=StubClient)
     monkeypatch.setattr(DALMC, "fit", Mock(side_effect=error))
     done = run("fit", folder, "-k", 4, "--method", "dalmc", "--scheduler", "lost")
     assert (done.exit_code, done.stdout) == (3, "")
