@@ -301,7 +301,10 @@ class EmbeddingClusterer(
                 self._say(f"{name}: {description}")
             source = prepare(source, self._prepared)
         source.hints_at_counts = self.preprocess is None
-        source.counted().require_fittable()
+        counted = source.counted()
+        # The first pass checks those that are read in parts.
+        if isinstance(counted, MultiViewData):
+            counted.require_fittable()
         return source
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:

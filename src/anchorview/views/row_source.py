@@ -126,9 +126,6 @@ class RowSource(ABC):
         """All samples, in memory; raises if they do not fit."""
         return self
 
-    def require_fittable(self) -> None:  # noqa: B027 (the first pass checks parts)
-        """Raise if no sample has a view, or all samples are equal in it."""
-
     def require_output_folder(self, out: Path) -> None:
         """Raise if results cannot be written to a folder, or would replace the views."""
         raise ValueError(
