@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from anchorview._utils.linalg import polar, rank_and_directions, rank_up_to
+from anchorview._utils.linalg import (
+    MatrixOperator,
+    gram,
+    polar,
+    rank_and_directions,
+    rank_up_to,
+    squared_norm,
+)
 from anchorview._utils.text import quoted
 from anchorview._utils.threads import single_threaded_blas
 from anchorview._utils.typing import Array, Matrix
@@ -292,8 +299,11 @@ def solve(
             spectra = leading_spectra(problem, sizes.wanted(schema))
         ranks = None if spectra is None else spectra.ranks
         n_anchors, components, complete = sizes.resolve(problem.views, schema, problem.dtype, ranks)
+        views = problem.views
+        if settings.variant == "dalmc" and problem.available is None:
+            views = tuple(without_zero_rows(views))
         solution = VARIANTS[settings.variant](
-            problem.views,
+            views,
             n_anchors,
             components,
             beta=settings.beta,
@@ -329,3 +339,41 @@ def _start_directions(
         D if way is None else way.contract(D)
         for D, way in zip(directions, problem.back, strict=True)
     ]
+
+
+ZERO_SHARE, LARGE_VIEW = 0.2, 2**16
+"""Minimum share of zero rows, and number of entries, for which products without them pay: a tenth
+of the time before K-means for four views with 128 to 784 features."""
+
+
+class LeadingRows(MatrixOperator):
+    """A dense matrix with zeros in all but the first rows."""
+
+    def __init__(self, X: Array, n_rows: int) -> None:
+        super().__init__(dtype=X.dtype, shape=X.shape)
+        self.rows = X[:n_rows]
+        self.squared_norm = squared_norm(self.rows)
+
+    def gram(self) -> Array:
+        """Products of all pairs of columns."""
+        return gram(self.rows)
+
+    def _matmat(self, M: Array) -> Array:
+        product = np.zeros((self.shape[0], M.shape[1]), self.dtype)
+        np.matmul(self.rows, M, out=product[: len(self.rows)])
+        return product
+
+    def _rmatmat(self, M: Array) -> Array:
+        product: Array = self.rows.T @ M[: len(self.rows)]
+        return product
+
+
+def without_zero_rows(views: Sequence[Matrix]) -> list[Matrix]:
+    """The views, large ones with many zero rows at the end as operators that leave them out."""
+    operators = list(views)
+    for p, X in enumerate(views):
+        if isinstance(X, np.ndarray) and X.size >= LARGE_VIEW:
+            n_rows = int(np.flatnonzero(X.any(axis=1)).max(initial=-1)) + 1
+            if len(X) - n_rows >= ZERO_SHARE * len(X):
+                operators[p] = LeadingRows(X, n_rows)
+    return operators
