@@ -78,7 +78,8 @@ def test_auto_is_equal_to_correcting_first(planted, in_parts, tmp_path):
     views, types, batch = planted
     expected = AutoDALMC(5, budget="fast", random_state=0).fit(corrected(views, batch))
     model = AutoDALMC(5, budget="fast", random_state=0).fit(views, batch=batch)
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    # The partition; numbers of clusters may differ by rounding.
+    assert adjusted_rand_score(expected.labels_, model.labels_) == 1
     assert adjusted_rand_score(types, model.labels_) >= 0.95
     assert adjusted_rand_score(batch, model.labels_) <= 0.02
     labels, confidence = model.predict_with_confidence(stored(tmp_path, views), batch=batch)
