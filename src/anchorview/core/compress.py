@@ -55,11 +55,6 @@ class GroupSummary(NamedTuple):
             return np.diag(self.matrix)
         return np.einsum("ij,ij->j", self.matrix, self.matrix)
 
-    def features(self, widths: tuple[int, ...]) -> list[slice]:
-        """Which of its features each of its views has."""
-        ends = np.cumsum([0, *(widths[p] for p in self.views)]).tolist()
-        return [slice(*pair) for pair in pairwise(ends)]
-
     def block(self, features: slice) -> Array:
         """Products of some features."""
         if self.is_gram:
@@ -247,7 +242,7 @@ def _view_products(
         return None
     return tuple(
         group.block(features) / norm**2
-        for features, norm in zip(group.features(widths), norms, strict=True)
+        for features, norm in zip(_features(group, widths), norms, strict=True)
     )
 
 
@@ -280,4 +275,10 @@ def pseudo_samples(
 
 def _split_views(group: GroupSummary, columns: Array, widths: tuple[int, ...]) -> list[Array]:
     """Last axis, over the features of a group's views, split by view."""
-    return [columns[..., features] for features in group.features(widths)]
+    return [columns[..., features] for features in _features(group, widths)]
+
+
+def _features(group: GroupSummary, widths: tuple[int, ...]) -> list[slice]:
+    """Which of a group's features each of its views has."""
+    ends = np.cumsum([0, *(widths[p] for p in group.views)]).tolist()
+    return [slice(*pair) for pair in pairwise(ends)]

@@ -229,9 +229,10 @@ def _summarized(parts: RowSource, scalings: tuple[ViewScaling, ...], directions:
     )
     grams = {p: np.zeros((widths[p], widths[p])) for p in directions}
     for group in summaries.values():
-        for p, features in zip(group.views, group.features(widths), strict=True):
+        ends = np.cumsum([widths[p] for p in group.views])
+        for p, end in zip(group.views, ends, strict=True):
             if p in grams:
-                grams[p] += group.block(features)
+                grams[p] += group.block(slice(end - widths[p], end))
     spectra = {p: eigh(G, eigvals_only=True) for p, G in grams.items()}
     return _Sums(summaries, tuple(squares.tolist()), widths, spectra)
 

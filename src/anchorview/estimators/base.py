@@ -301,10 +301,7 @@ class EmbeddingClusterer(
                 self._say(f"{name}: {description}")
             source = prepare(source, self._prepared)
         source.hints_at_counts = self.preprocess is None
-        counted = source.counted()
-        # The first pass checks those that are read in parts.
-        if isinstance(counted, MultiViewData):
-            counted.require_fittable()
+        source.counted().require_fittable()
         return source
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:

@@ -59,7 +59,7 @@ from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.reference import continuing
-from anchorview.sources.part_source import PartSource, embed
+from anchorview.sources.part_source import embed
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
@@ -524,12 +524,12 @@ class DALMC(EmbeddingClusterer):
             routes = (*EXACT_ROUTES, "truncated") if self.init == "gcca" else EXACT_ROUTES
         else:
             routes = (self.solver,)  # type: ignore[assignment]
-        if not isinstance(source, PartSource):
+        if not source.in_parts:
             limit = self.memory_limit
             return plan(source.read(), routes, wanted, n_anchors, self.max_iter, limit), source
         planned, products = plan_in_passes(source, routes, wanted)
-        roomy = source.with_room(products, n_anchors if folder is None else 0)
-        return replace(planned, memory={planned.route: roomy.pass_memory()}), roomy
+        source = source.with_room(products, n_anchors if folder is None else 0)
+        return replace(planned, memory={planned.route: source.pass_memory()}), source
 
     def _require_embeds_new_samples(self) -> None:
         if self.variant != "dalmc" or getattr(self, "_embedder", self) is None:
@@ -540,7 +540,7 @@ class DALMC(EmbeddingClusterer):
 
     def _compress(self, source: RowSource, scalings: tuple[ViewScaling, ...]) -> Problem:
         """Compress the samples and, if planned so, truncate wide views."""
-        if self.plan_.route == "compressed" and isinstance(source, PartSource):
+        if self.plan_.route == "compressed":
             source.require_pattern_memory()
         if self.plan_.route != "truncated":
             return compress(source, scalings, self.plan_.route, unit_norm=self.unit_norm)

@@ -32,7 +32,6 @@ from anchorview.preprocessing import (
 )
 from anchorview.preprocessing.counts import CountTransformer
 from anchorview.preprocessing.view_transformer import ViewTransformer
-from anchorview.sources.part_source import PartSource
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_views import NUMBERS, FittedColumns
@@ -209,7 +208,7 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
     first = None
     if not all(step is None or isinstance(step, ViewTransformer) for step in steps):
         first = source.first_rows(FIT_ROWS)
-    if isinstance(source, PartSource):
+    if source.in_parts:
         fitted = _fitted_in_parts(source, steps, first)
     else:
         fitted = [_fitted_to(source.read(), p, step) for p, step in enumerate(steps)]
@@ -320,9 +319,7 @@ def _columns_of_samples(data: MultiViewData, p: int) -> Array:
     return columns
 
 
-def _fitted_in_parts(
-    source: PartSource, steps: list[Any], first: MultiViewData | None
-) -> list[Any]:
+def _fitted_in_parts(source: RowSource, steps: list[Any], first: MultiViewData | None) -> list[Any]:
     fitted = list(steps)
     merged, others = [], []
     for p, step in enumerate(steps):

@@ -51,17 +51,6 @@ class PartSource(RowSource):
         return source
 
     @abstractmethod
-    def with_room(self, products: float, n_columns: int) -> Self:
-        """Source with passes that leave room for products of parts and for a result with columns.
-
-        `products` are the bytes of those of one part. Raises if both need more memory than is left.
-        """
-
-    @abstractmethod
-    def pass_memory(self) -> float:
-        """Bytes that a pass over the samples needs beyond them."""
-
-    @abstractmethod
     def for_each_part(self, function: PartFunction[None], stage: str) -> None:
         """Call a function with all parts, one after the other, in this process."""
 

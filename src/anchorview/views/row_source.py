@@ -8,7 +8,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -126,12 +126,33 @@ class RowSource(ABC):
         """All samples, in memory; raises if they do not fit."""
         return self
 
+    def with_room(self, products: float, n_columns: int) -> Self:
+        """Source with passes that leave room for products of parts and for a result with columns.
+
+        `products` are the bytes of those of one part. Raises if both need more memory than is left.
+        """
+        return self
+
+    def pass_memory(self) -> float:
+        """Bytes that a pass over the samples needs beyond them."""
+        return 0.0
+
+    def require_fittable(self) -> None:  # noqa: B027 (the first pass checks parts)
+        """Raise if no sample has a view, or all samples are equal in it."""
+
+    def require_pattern_memory(self) -> None:  # noqa: B027 (the plan in memory counts it)
+        """Raise if Gram matrices of all patterns of views that were found need too much memory."""
+
     def require_output_folder(self, out: Path) -> None:
         """Raise if results cannot be written to a folder, or would replace the views."""
         raise ValueError(
             "out= writes results part by part, which needs data that are read in parts: "
             "use solver='compressed', give more samples than features, or do not pass out=."
         )
+
+    def for_each_part(self: Any, function: PartFunction[None], stage: str) -> None:
+        """Call a function with all parts, one after the other, in this process."""
+        function(self)
 
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order; progress is reported under `stage`.
