@@ -372,8 +372,7 @@ class PartPreparation:
     def __call__(self, data: MultiViewData) -> MultiViewData:
         """Samples as they are embedded."""
         data = data.matched_to(self.fitted)
-        if data.available is not None:
-            require_a_view(data.available, data.sample_ids, data.first_row)
+        require_a_view(data)
         data = data if self.prepare is None else self.prepare(data)
         return data if self.correction is None else self.correction(data)
 

@@ -35,7 +35,6 @@ from anchorview.preprocessing.view_transformer import ViewTransformer
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_views import NUMBERS, FittedColumns
-from anchorview.views.matrix_checks import cell
 from anchorview.views.row_source import RowSource, working_precision
 from anchorview.views.table_columns import TableView
 
@@ -422,10 +421,10 @@ def _require_counts(data: MultiViewData, p: int, step: Any) -> None:
     if not len(rows):
         return
     row, column = int(known[rows[0]]), int(columns[0])
-    where = cell(row, column, data.sample_ids, data.feature_names[p], data.first_row)
     raise ValueError(
-        f"{data.describe_view(p)} has {view[row, column]:.3g} at {where}: preprocess needs counts, "
-        "which are not negative. Leave the view out of preprocess if it is preprocessed already."
+        f"{data.describe_view(p)} has {view[row, column]:.3g} at {data.cell(p, row, column)}: "
+        "preprocess needs counts, which are not negative. Leave the view out of preprocess if it "
+        "is preprocessed already."
     )
 
 

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,6 +21,7 @@ from anchorview.views.matrix_checks import (
     availability,
     common_length,
     finite_rows,
+    none_if_complete,
     read_whole,
     require_a_view,
     sample_at,
@@ -136,20 +137,14 @@ class MultiViewData(RowSource):
                 raise ValueError(
                     "available= and views= cannot be given with MultiViewData, which knows them."
                 )
-            self._set(X.contents)
-            self.design, self.sample_weight = X.design, X.sample_weight
-            self.whole = X.whole
+            data = X._replaced(first_row=0)
         else:
-            self._set(_checked(parse(X, views, join=None), available)[0])
+            data = container_of_views(parse(X, views, join=None), available)
+            # The values may be changed before they are processed.
+            data.finite = False
+        vars(self).update(vars(data))
         set_design(self, X, batch, covariates)
         set_weights(self, X, sample_weight)
-
-    def _set(self, contents: NamedViews) -> None:
-        self.set_schema(contents, contents.views)
-        has = contents.available
-        self.views = tuple(contents.views)
-        self.available = None if has is None or has.all() else has
-        self.sample_ids = contents.sample_ids
 
     @property
     def contents(self) -> NamedViews:
@@ -265,10 +260,9 @@ class MultiViewData(RowSource):
         Both are matched by name if they have names, else by position. A named view may be left out;
         no sample then has it.
         """
-        n = self.shape[0]
+        n = len(self)
         views: list[Matrix] = []
         available = np.zeros((n, len(fitted.names)), bool)
-        sample = partial(sample_at, ids=self.sample_ids, first_row=self.first_row)
         for p, position in enumerate(fitted.positions_in(self)):
             if position is not None and (has := self.has_view(position)).any():
                 view, names = self.views[position], self.feature_names[position]
@@ -277,7 +271,8 @@ class MultiViewData(RowSource):
                     view, names = view[:, order], fitted.feature_names[p]
                 columns = fitted.columns[p] if fitted.columns else None
                 if columns is not None:
-                    view = columns.converted(view, names, describe_view(p, fitted.names[p]), sample)
+                    description = describe_view(p, fitted.names[p])
+                    view = columns.converted(view, names, description, self.sample_at)
                     has = has & view.has_values() if isinstance(view, TableView) else has
                 views.append(view)
                 available[:, p] = has
@@ -293,7 +288,17 @@ class MultiViewData(RowSource):
 
     def has_view(self, p: int) -> Array:
         """Which samples have the view at a position."""
-        return np.ones(self.shape[0], bool) if self.available is None else self.available[:, p]
+        return np.ones(len(self), bool) if self.available is None else self.available[:, p]
+
+    def sample_at(self, row: int) -> str:
+        """How messages name a sample."""
+        return sample_at(row, self.sample_ids, self.first_row)
+
+    def cell(self, p: int, row: int, column: int) -> str:
+        """How messages name a cell: by position and, if they are known, sample id and feature."""
+        features = self.feature_names[p]
+        feature = f"{column}" if features is None else f"{column} ({features[column]!r})"
+        return f"{self.sample_at(row)}, column {feature}"
 
     @cached_property
     def known_samples(self) -> Array | None:  # type: ignore[override]
@@ -366,8 +371,7 @@ class ViewScan(NamedTuple):
     def of(cls, part: MultiViewData) -> "ViewScan":
         """Scan a part; raises if a value is NaN."""
         without_nan(part)
-        if part.available is not None:
-            require_a_view(part.available, part.sample_ids, part.first_row)
+        require_a_view(part)
         patterns = frozenset(group.views for group in part.groups)
         present = sorted(frozenset().union(*patterns))
         return cls(
@@ -407,49 +411,45 @@ ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewD
 """What ``fit`` takes: a view, a list or dict of views, a file of views, MuData, or a container."""
 
 
-def _checked(
-    views: NamedViews, given: ArrayLike | None = None, first_row: int = 0
-) -> tuple[NamedViews, bool]:
-    """Views in memory, checked, with the available views of samples, and whether all are finite.
-
-    Single values may be NaN.
-    """
-    views = views.aligned() if views.in_dask else views
-    n = common_length(views.views, views.names)
-    available = availability(given, n, views.names)
-    if views.available is not None:
-        available &= availability(views.available, n, views.names)
-    matrices, finite = [], True
-    for p, (view, description) in enumerate(zip(views.views, views.descriptions, strict=True)):
-        if view is None:
-            available[:, p] = False
-            matrices.append(sparse.csr_array((n, 1), dtype=np.float32))
-            continue
-        # A memory map is processed as a plain array: its slices are cheaper.
-        matrix = np.asarray(view) if isinstance(view, np.memmap) else view
-        matrix = read_whole(matrix) if isinstance(matrix, StoredView) else matrix
-        ids, features, has = views.sample_ids, views.feature_names[p], available[:, p]
-        present = finite_rows(matrix, has, description, ids, features, first_row, nan_cells=True)
-        if present is not None:
-            has &= present
-            finite = False
-        matrices.append(matrix)
-    return replace(views, views=matrices, available=available), finite
-
-
 def container_of_checked(contents: NamedViews) -> MultiViewData:
     """Container of matrices that are known to be valid, without checking them again."""
     data: MultiViewData = object.__new__(MultiViewData)
-    data._set(contents)
+    data.set_schema(contents, contents.views)
+    data.views, data.sample_ids = tuple(contents.views), contents.sample_ids
+    data.available = None if contents.available is None else none_if_complete(contents.available)
     return data
 
 
-def container_of_views(views: NamedViews, *, first_row: int = 0) -> MultiViewData:
-    """Container of views that were parsed; messages count rows from `first_row`."""
-    contents, finite = _checked(views, None, first_row)
-    data = container_of_checked(contents)
-    data.finite = finite
+def container_of_views(
+    views: NamedViews, given: ArrayLike | None = None, *, first_row: int = 0
+) -> MultiViewData:
+    """Container of views that were parsed; single values may be NaN.
+
+    `given` is the argument `available`. Messages count rows from `first_row`.
+    """
+    views = views.aligned() if views.in_dask else views
+    n = common_length(views.views, views.names)
+    has = availability(given, n, views.names) & availability(views.available, n, views.names)
+    has &= [view is not None for view in views.views]
+    data = container_of_checked(replace(views, views=[_in_memory(v, n) for v in views.views]))
+    data.available, data.first_row, data.finite = has, first_row, True
+    for p in range(len(data.views)):
+        present = finite_rows(data, p, nan_cells=True)
+        if present is not None:
+            has[:, p] &= present
+            data.finite = False
+    data.available = none_if_complete(has)
     return data
+
+
+def _in_memory(view: Any, n: int) -> Matrix:
+    """View of `n` samples as it is processed; a view that no sample has is empty."""
+    if view is None:
+        return sparse.csr_array((n, 1), dtype=np.float32)
+    if isinstance(view, StoredView):
+        return read_whole(view)
+    # A memory map is processed as a plain array: its slices are cheaper.
+    return np.asarray(view) if isinstance(view, np.memmap) else view
 
 
 def container_with_views(
@@ -466,13 +466,11 @@ def container_with_views(
 
 def without_nan(data: MultiViewData) -> MultiViewData:
     """Return the samples; raises if a value is NaN, which no step has imputed."""
-    for p, view in enumerate(() if data.finite else data.views):
-        ids, features = data.sample_ids, data.feature_names[p]
-        has, description = data.has_view(p), describe_view(p, data.names[p])
-        present = finite_rows(view, has, description, ids, features, data.first_row)
+    for p in () if data.finite else range(len(data.views)):
+        has, present = data.has_view(p), finite_rows(data, p)
         if present is not None and not present[has].all():
             row = data.first_row + int(np.flatnonzero(has & ~present)[0])
-            raise ValueError(f"{description} is NaN in all features at row {row}.")
+            raise ValueError(f"{data.describe_view(p)} is NaN in all features at row {row}.")
     return data
 
 

@@ -1,7 +1,7 @@
 """Checks of one view: a numeric 2-D matrix, finite but for the rows of samples that lack it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,12 @@ from anchorview._utils.errors import errors_of
 from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
 from anchorview._utils.text import capitalized, describe_view, quoted
-from anchorview._utils.typing import Array, FeatureNames, Matrix
+from anchorview._utils.typing import Array, Matrix
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import TableView, frame_values, object_values
+
+if TYPE_CHECKING:
+    from anchorview.views.container import MultiViewData
 
 
 def read_whole(view: Any) -> Matrix:
@@ -124,21 +127,13 @@ def none_if_complete(available: Array) -> Array | None:
     return None if available.all() else available
 
 
-def finite_rows(
-    view: Matrix,
-    available: Array,
-    description: str,
-    ids: "pd.Index[Any] | None",
-    features: FeatureNames | None,
-    first_row: int,
-    nan_cells: bool = False,
-) -> Array | None:
-    """Which rows are not missing, i.e. not all NaN; None if no value of the view is NaN.
+def finite_rows(data: "MultiViewData", p: int, nan_cells: bool = False) -> Array | None:
+    """Which rows of a view are not missing, i.e. not all NaN; None if no value of it is NaN.
 
     Any other value that is not finite, or too large to be squared, raises; with `nan_cells`, NaN
-    does not. Rows that `available` says are missing are ignored. Messages count rows from
-    `first_row`.
+    does not. Rows of samples without the view are ignored.
     """
+    view, available = data.views[p], data.has_view(p)
     if isinstance(view, TableView):
         return view.has_values()
     entries = view.data if sparse.issparse(view) else view
@@ -150,13 +145,13 @@ def finite_rows(
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.einsum(axes, entries, entries)):
             return None
-    every_row = np.ones(view.shape[0], bool)
-    present = every_row if sparse.issparse(view) else ~np.isnan(view).all(axis=1)
+    is_sparse = sparse.issparse(view)
+    present = np.ones(len(data), bool) if is_sparse else ~np.isnan(view).all(axis=1)
     # In float64, so that values of single precision are never too large.
     largest = np.sqrt(np.finfo(np.float64).max / view.shape[1])
     wrong = np.abs(entries) > largest if nan_cells else ~(np.abs(entries) <= largest)
-    if sparse.issparse(view):
-        row_of = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
+    if is_sparse:
+        row_of = np.repeat(np.arange(len(data)), np.diff(view.indptr))
         wrong &= available[row_of]
         positions = np.column_stack([row_of[wrong], view.indices[wrong]])
     else:
@@ -164,22 +159,10 @@ def finite_rows(
         positions = np.argwhere(wrong)
     if len(positions):
         row, column = positions[0].tolist()
-        where = cell(row, column, ids, features, first_row)
-        rows = f"rows {first_row} to {first_row + len(every_row) - 1}"
-        raise ValueError(f"{description} {_bad_values(positions, entries[wrong], where, rows)}")
+        rows = f"rows {data.first_row} to {data.first_row + len(data) - 1}"
+        problem = _bad_values(positions, entries[wrong], data.cell(p, row, column), rows)
+        raise ValueError(f"{data.describe_view(p)} {problem}")
     return present
-
-
-def cell(
-    row: int,
-    column: int,
-    ids: "pd.Index[Any] | None",
-    features: FeatureNames | None,
-    first_row: int = 0,
-) -> str:
-    """How messages name a cell: by position and, if they are known, sample id and feature."""
-    feature = f"{column}" if features is None else f"{column} ({features[column]!r})"
-    return f"{sample_at(row, ids, first_row)}, column {feature}"
 
 
 def sample_at(row: int, ids: "pd.Index[Any] | None", first_row: int = 0) -> str:
@@ -211,13 +194,14 @@ def _bad_values(positions: Array, values: Array, where: str, rows: str) -> str:
     )
 
 
-def require_a_view(available: Array, ids: "pd.Index[Any] | None", first_row: int = 0) -> None:
-    """Raise if a sample has no view; the message counts rows from `first_row`."""
-    rows = np.flatnonzero(~available.any(axis=1))
-    if len(rows):
-        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        raise ValueError(
-            f"{capitalized(sample_at(int(rows[0]), ids, first_row))}{more} has no view at all: "
-            "every row is missing (NaN). Drop it, or read the views into memory to fit DALMC or "
-            "AutoDALMC, which give such samples the label -1."
-        )
+def require_a_view(data: "MultiViewData") -> None:
+    """Raise if a sample has no view."""
+    if data.known_samples is None:
+        return
+    rows = np.flatnonzero(~data.known_samples)
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    raise ValueError(
+        f"{capitalized(data.sample_at(int(rows[0])))}{more} has no view at all: "
+        "every row is missing (NaN). Drop it, or read the views into memory to fit DALMC or "
+        "AutoDALMC, which give such samples the label -1."
+    )

@@ -15,7 +15,7 @@ import pandas as pd
 
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.views.matrix_checks import common_length, sample_at
+from anchorview.views.matrix_checks import common_length
 from anchorview.views.sample_design import SampleDesign
 from anchorview.views.table_columns import NUMERIC
 
@@ -239,7 +239,7 @@ def warn_of_unknown(part: "MultiViewData") -> None:
     assert known is not None
     warnings.warn(
         f"{(~known).sum()} of {len(known)} samples have no value in any view, the first at "
-        f"{sample_at(int(known.argmin()), part.sample_ids, part.first_row)}. They belong to no "
+        f"{part.sample_at(int(known.argmin()))}. They belong to no "
         "cluster: their label is -1.",
         stacklevel=2,
     )
