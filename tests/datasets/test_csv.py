@@ -60,6 +60,16 @@ def test_numbers_with_decimal_commas(sep, header, tmp_path):
         np.testing.assert_array_equal(only_view(path, header=header), table)
 
 
+@pytest.mark.parametrize("beside", ["{}", "{},5", "{},5E+01"])
+def test_points_between_thousands_are_no_decimal_marks(beside, tmp_path):
+    rows = [f"s{i};{beside.format(i)};{f'{700 * i:,}'.replace(',', '.')}\n" for i in range(9)]
+    (tmp_path / "a.csv").write_text("id;x;y\n" + "".join(rows))
+    view, messages = read_with_warnings(tmp_path / "a.csv")
+    assert view["y"].tolist()[1:3] == ["700", "1.400"]
+    assert view["x"].dtype.kind in "if"
+    assert "decimal mark" in messages[0]
+
+
 def test_one_warning_for_files_that_are_alike(tmp_path):
     texts = {f"{name}_csv": "id;x\na;1,5\nb;2,5\n" for name in "abc"}
     folder = write_tables(tmp_path, **texts)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from importlib import import_module
 from io import StringIO
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,10 @@ MARKS = {
 }
 """Encodings by the byte order marks with which they begin."""
 FIELD_END = re.compile(rb"[,;|\t\r\"]")
-NUMBER = {mark: re.compile(rf"[+-]?\d*{re.escape(mark)}\d+") for mark in ".,"}
+NUMBER = {mark: re.compile(rf"[+-]?\d*[{mark}]\d+([eE][+-]?\d+)?") for mark in ".,"}
 """Numbers by their decimal mark."""
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+"""Numbers whose mark may also be between thousands."""
 INTEGER = re.compile("[+-]?[0-9]+")
 YEAR = re.compile("[0-9]{4}")
 DATE = re.compile("(?=.*%Y)(?=.*%d)(?=.*%[mbB])")
@@ -83,15 +85,17 @@ class CsvTable(Table):
         if block_bytes is None:
             require_memory(self.path.stat().st_size, "Reading the table")
         position = self.options.id_position(self.columns)
-        features = dict(zip(self._places, self.features, strict=True))
+        places = [j for j in range(len(self.columns)) if j != position]
+        features = dict(zip(places, self.features, strict=True))
         if view is None:
             as_text = as_read = set(features)
         else:
+            labels = {j for j in features if self.columns[j] == self.options.labels}
             categories = self.options.named("categorical", view, features.values())
-            as_text = self._codes & features.keys() | set(filter(self._is_label, features))
-            as_read = {j for j in features if self._is_label(j) or features[j] in categories}
-        ids = set() if position is None else {position}
-        for frame in self._read(as_text | ids, rows_in_block(block_bytes, len(features))):
+            as_text = self._codes & features.keys() | labels
+            as_read = labels | {j for j in features if features[j] in categories}
+        types = dict.fromkeys(as_text if position is None else as_text | {position}, str)
+        for frame in self._read(places, types, rows_in_block(block_bytes, len(features))):
             for j in features.keys() - as_read:
                 column = frame[j]
                 is_code = j in self._codes and column.str.fullmatch(CODE).any()
@@ -103,21 +107,11 @@ class CsvTable(Table):
             table.columns = pd.Index(features.values())
             yield table
 
-    @property
-    def _places(self) -> list[int]:
-        """Positions of the columns apart from the sample ids."""
-        position = self.options.id_position(self.columns)
-        return [j for j in range(len(self.columns)) if j != position]
-
-    def _is_label(self, place: int) -> bool:
-        return self.columns[place] == self.options.labels
-
-    def _read(self, texts: Iterable[int], n_rows: int) -> Iterator[pd.DataFrame]:
-        """Read the columns, which are numbered, in blocks of rows; some of them as texts."""
+    def _read(self, features: list[int], types: Any, n_rows: int) -> Iterator[pd.DataFrame]:
+        """Read the columns, which are numbered, in blocks of rows."""
         missing = self._given.get("na_values", ())
         missing = ["", *([missing] if isinstance(missing, str) else missing)]
-        by_place: Any = dict.fromkeys([*self._places, "excess"], missing)
-        types: Any = dict.fromkeys(texts, str)
+        by_place: Any = dict.fromkeys([*features, "excess"], missing)
         try:
             with self._opened() as stream, warnings.catch_warnings():
                 # pandas only warns when it drops fields.
@@ -178,7 +172,8 @@ class CsvTable(Table):
 
     def _numbers(self, texts: "pd.Series[Any]") -> "pd.Series[Any]":
         if self._decimal != ".":
-            texts = texts.str.replace(self._decimal, ".", regex=False)
+            # Points are between thousands.
+            texts = texts.str.translate(str.maketrans(f"{self._decimal}.", f".{self._decimal}"))
         return pd.to_numeric(texts, errors="coerce")
 
     def _opened(self, mode: str = "rt") -> Any:
@@ -251,11 +246,20 @@ class CsvTable(Table):
     def _decimal(self) -> str:
         if "decimal" in self._given:
             return str(self._given["decimal"])
-        fields = [field for row in self._rows for field in row]
-        numbers = {mark: list(filter(NUMBER[mark].fullmatch, fields)) for mark in NUMBER}
-        if len(numbers[","]) <= len(numbers["."]):
+        certain: dict[str, list[str]] = {",": [], ".": []}
+        possible: dict[str, list[str]] = {",": [], ".": []}
+        rows = self._rows[1:] if self.options.header else self._rows
+        for column in zip_longest(*rows, fillvalue=""):
+            has_integers = any(map(INTEGER.fullmatch, column))
+            for mark, other in (",.", ".,"):
+                numbers = list(filter(NUMBER[mark].fullmatch, column))
+                certain[mark] += [n for n in numbers if not THOUSANDS.fullmatch(n)]
+                # Beside integers, three digits follow a mark between thousands.
+                possible[other if has_integers else mark] += numbers
+        found = certain if any(certain.values()) else possible
+        if len(found[","]) <= len(found["."]):
             return "."
-        self.detected["',' as the decimal mark"] = numbers[","][0]
+        self.detected["',' as the decimal mark"] = found[","][0]
         return ","
 
     @cached_property
@@ -270,13 +274,12 @@ class CsvTable(Table):
                 # Every line ends with a separator.
                 first = first[:last]
             self._require_header(first)
-            if all(first) and len(set(first)) == len(first):
-                return first
             # pandas makes names different, and gives one to columns without.
-            header = StringIO(newline="")
-            csv.writer(header).writerow(first)
-            header.seek(0)
-            return list(pd.read_csv(header, nrows=0, index_col=False).columns)
+            text = StringIO(self._sample, newline="")
+            names = pd.read_csv(
+                text, sep=self._separator, skipinitialspace=True, index_col=False, nrows=0
+            ).columns
+            return list(names[: len(first)])
 
     @cached_property
     def _codes(self) -> set[int]:
