@@ -1,7 +1,7 @@
 """Views on disk, read part by part while other parts are processed."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial, reduce
@@ -31,7 +31,7 @@ from anchorview.sources.results_folder import (
     writing_results,
 )
 from anchorview.views.alignment import different_ids
-from anchorview.views.container import MultiViewData, container_of_checked, container_of_views
+from anchorview.views.container import MultiViewData
 from anchorview.views.input_grammar import NamedViews
 from anchorview.views.matrix_checks import availability
 from anchorview.views.row_source import (
@@ -93,23 +93,18 @@ class DiskSource(PartSource):
         return next((ids for v in self._stored if (ids := v.ids(all_rows)) is not None), None)
 
     def _part(self, rows: slice, buffers: Iterable[ThreadBuffer | None] = ()) -> MultiViewData:
-        """Read some samples, into buffers if given, and prepare them.
-
-        They are checked in the first pass.
-        """
+        """Read some samples, into buffers if given, and prepare them."""
         matrices = [
             view.read(rows, buffer)
             if isinstance(view, StoredView)
             else (None if view is None else view[rows])
             for view, buffer in zip_longest(self.views.views, buffers)
         ]
-        has = self.views.available
-        has = None if has is None else has[rows]
+        has = None if self.views.available is None else self.views.available[rows]
         views = replace(self.views, views=matrices, available=has, sample_ids=None)
-        if self.complete:
-            return self.placed(container_of_checked(views), rows.start)
-        require_same_ids(self._stored, rows)
-        return self.placed(container_of_views(views.aligned(), first_row=rows.start), rows.start)
+        if not self.complete:
+            require_same_ids(self._stored, rows)
+        return self.prepared_part(views, rows.start)
 
     def _part_rows(self, result: float) -> int:
         """Number of rows of a part: as many as are useful, if the budget allows it.
@@ -232,16 +227,13 @@ class DiskSource(PartSource):
                 total = reduce(records.merge, map(summarized, blocks))
         return {name: _result(out, name, rows[name].array) for name in fields}, total
 
-    @contextmanager
     def _results(
         self, out: Path | None, names: Sequence[str]
-    ) -> Iterator[dict[str, BinaryIO | None]]:
+    ) -> AbstractContextManager[Mapping[str, BinaryIO | None]]:
         """Streams of the files of results in a folder; None for results in memory."""
         if out is None:
-            yield dict.fromkeys(names)
-        else:
-            with writing_results(out, self.sample_ids, len(self), names) as streams:
-                yield {name: streams[name] for name in names}
+            return nullcontext(dict.fromkeys(names))
+        return writing_results(out, self.sample_ids, len(self), names)
 
     @contextmanager
     def embed(self, function: RowFunction, width: int, out: Path | None) -> Iterator["DiskRows"]:

@@ -11,8 +11,15 @@ import numpy as np
 
 from anchorview._utils.memory import require_memory
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.views.container import MultiViewData, ViewScan, concatenate_samples
+from anchorview.views.container import (
+    MultiViewData,
+    ViewScan,
+    concatenate_samples,
+    container_of_checked,
+    container_of_views,
+)
 from anchorview.views.fitted_views import FittedViews
+from anchorview.views.input_grammar import NamedViews
 from anchorview.views.matrix_checks import availability
 from anchorview.views.row_source import (
     Features,
@@ -50,16 +57,16 @@ class PartSource(RowSource):
             source.shape = len(self), sum(source.n_features_per_view)
         return source
 
-    @abstractmethod
-    def for_each_part(self, function: PartFunction[None], stage: str) -> None:
-        """Call a function with all parts, one after the other, in this process."""
-
     def first_rows(self, count: int) -> MultiViewData:
         """Some of the first samples in which each view occurs, if it does."""
         return self.reduce_as_is(partial(_first_rows, count), partial(_fewer, count), "reading")
 
-    def placed(self, part: MultiViewData, first_row: int) -> MultiViewData:
-        """Part of the source, prepared; it knows where it begins and the design of its samples."""
+    def prepared_part(self, views: NamedViews, first_row: int) -> MultiViewData:
+        """Part of the source, checked in the first pass, with the design of its samples."""
+        if self.complete:
+            part = container_of_checked(views)
+        else:
+            part = container_of_views(views, first_row=first_row)
         rows = slice(first_row, first_row + len(part))
         part.design = None if self.design is None else self.design[rows]
         part.sample_weight = None if self.sample_weight is None else self.sample_weight[rows]

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from anchorview._utils.linalg import LowRankSum
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.anndata_matrices import AnnotatedData, ViewSelection
@@ -29,7 +28,7 @@ from anchorview.views.matrix_checks import (
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
 from anchorview.views.sample_design import set_design, set_weights, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
-from anchorview.views.table_columns import TableView, describe_kinds
+from anchorview.views.table_columns import TableView, describe_kinds, stacked
 
 COUNTED_ROWS, MIN_COUNTED, MIN_ZEROS, LARGE_COUNT = 500, 50, 0.05, 50
 """Rows that are looked at for counts; the features that these have at least, zeros per positive
@@ -478,7 +477,7 @@ def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
     """Samples of containers with the same views, in this order."""
     first = parts[0]
     weights = [part.sample_weight for part in parts if part.sample_weight is not None]
-    views = list(map(_stacked, zip(*(part.views for part in parts), strict=True)))
+    views = list(map(stacked, zip(*(part.views for part in parts), strict=True)))
     has = [availability(data.available, len(data), data.names) for data in parts]
     return first._replaced(
         views=views,
@@ -489,14 +488,6 @@ def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
         first_row=0,
         whole=None,
     )
-
-
-def _stacked(parts: Sequence[Matrix]) -> Matrix:
-    if isinstance(parts[0], LowRankSum | TableView):
-        return parts[0].stacked(parts)
-    if any(map(sparse.issparse, parts)):
-        return sparse.vstack(parts, format="csr")
-    return np.vstack(parts)
 
 
 def dense_rows(view: Matrix, rows: slice | Array) -> Array:

@@ -18,6 +18,7 @@ from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.stored_view import StoredView
+from anchorview.views.table_columns import stacked
 
 MAX_GAP = 64
 """Rows that are read although they are not needed, rather than to begin another read."""
@@ -95,10 +96,8 @@ class SelectedView(StoredView):
 
 def rows_or_zeros(matrix: Matrix, rows: NDArray[np.intp]) -> Matrix:
     """Rows of an array or a CSR matrix; those of -1, which is the last one here, are zero."""
-    if sparse.issparse(matrix):
-        empty = sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
-        return sparse.csr_array(sparse.vstack([matrix, empty], format="csr")[rows])
-    return np.vstack([matrix, np.zeros((1, matrix.shape[1]), matrix.dtype)])[rows]
+    zeros: Any = sparse.csr_array if sparse.issparse(matrix) else np.zeros
+    return stacked([matrix, zeros((1, matrix.shape[1]), dtype=matrix.dtype)])[rows]
 
 
 def _read_rows(view: StoredView, rows: NDArray[np.intp]) -> Matrix:
@@ -107,9 +106,7 @@ def _read_rows(view: StoredView, rows: NDArray[np.intp]) -> Matrix:
         return view[0:0]
     breaks = np.flatnonzero(np.diff(rows) > MAX_GAP) + 1
     blocks = [view[int(run[0]) : int(run[-1]) + 1][run - run[0]] for run in np.split(rows, breaks)]
-    if len(blocks) == 1:
-        return blocks[0]
-    return sparse.vstack(blocks, format="csr") if sparse.issparse(blocks[0]) else np.vstack(blocks)
+    return stacked(blocks)
 
 
 def select_stored(
@@ -200,6 +197,10 @@ class StoredCells:
     def _key(self, name: str) -> str:
         return f"{self.key.rstrip('/')}/{name}"
 
+    @property
+    def _elements(self) -> "StoredElements":
+        return StoredElements(self.path, self.key)
+
     @cached_property
     def obs_names(self) -> "pd.Index[Any]":
         """Names of the samples."""
@@ -224,17 +225,15 @@ class StoredCells:
     @property
     def var(self) -> pd.DataFrame:
         """Table of the features."""
-        with _open(self.path) as file:
-            table: pd.DataFrame = _read_elem(file[self._key("var")])
+        table: pd.DataFrame = self._elements["var"]
         return table
 
     @property
     def X(self) -> Any:
         """The main matrix; None if there is none."""
-        elements = StoredElements(self.path, self.key)
-        if "X" not in elements:
+        if "X" not in self._elements:
             return None
-        return elements["X"]
+        return self._elements["X"]
 
     @property
     def layers(self) -> "StoredElements":

@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 from narwhals.exceptions import DuplicateError
 from pandas.api.types import union_categoricals
+from scipy import sparse
 
 from anchorview._utils.errors import errors_of
+from anchorview._utils.linalg import LowRankSum
 from anchorview._utils.text import one_line, quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.stored_view import StoredView
@@ -172,6 +174,19 @@ def concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
                 renamed: Any = column.cat.set_categories(categories, ordered=False)
                 frame.isetitem(j, renamed)
     return pd.concat(frames)
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Rows of several views with the same columns, in a view of their type."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], pd.DataFrame):
+        return concatenated(parts)
+    if isinstance(parts[0], LowRankSum | TableView):
+        return parts[0].stacked(parts)
+    return (
+        sparse.vstack(parts, format="csr") if any(map(sparse.issparse, parts)) else np.vstack(parts)
+    )
 
 
 def column_kind(column: "pd.Series[Any]") -> str:

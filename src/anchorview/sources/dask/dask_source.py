@@ -1,10 +1,9 @@
 """Views in Dask as a source of rows, and the tasks that combine their blocks to parts."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import Context
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -15,7 +14,6 @@ import numpy as np
 import pandas as pd
 from dask.delayed import Delayed
 from distributed import futures_of
-from scipy import sparse
 
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.progress import report_progress
@@ -41,12 +39,7 @@ from anchorview.sources.dask.part_graph import (
 )
 from anchorview.sources.part_source import PartSource
 from anchorview.views.alignment import different_ids
-from anchorview.views.container import (
-    MultiViewData,
-    concatenate_samples,
-    container_of_checked,
-    container_of_views,
-)
+from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.input_grammar import NamedViews, parse
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import (
@@ -58,7 +51,7 @@ from anchorview.views.row_source import (
     of_known_samples,
 )
 from anchorview.views.sample_design import ids_in_memory
-from anchorview.views.table_columns import TableView, concatenated, frame_values
+from anchorview.views.table_columns import TableView, stacked
 
 SHARE_OF_BUDGET = 0.25
 """Share of the memory budget that the embedding may take in this process."""
@@ -180,11 +173,12 @@ class DaskSource(PartSource):
         contiguous = {name: rows[name].map_blocks(np.ascontiguousarray) for name in fields}
         return contiguous, total
 
-    @contextmanager
-    def embed(self, function: RowFunction, width: int, out: Path | None) -> "Iterator[DaskRows]":
+    def embed(
+        self, function: RowFunction, width: int, out: Path | None
+    ) -> "AbstractContextManager[DaskRows]":
         """Embed all samples; the embedding and the labels are dask arrays."""
         rows = self._rows(function, width, self.dtype, "embedding")
-        yield DaskRows(rows, self.sample_weight)
+        return nullcontext(DaskRows(rows, self.sample_weight))
 
     def require_output_folder(self, out: Path | None) -> None:
         """Raise, as results are dask arrays."""
@@ -213,30 +207,16 @@ class DaskSource(PartSource):
             self._stacked(p, list(islice(pieces, count)), start, stop) if count else None
             for p, count in enumerate(counts)
         ]
-        part = NamedViews(self.names, self.named, views, None, None, self._stored[1])
-        if self.complete:
-            # Matrices of the types that the blocks have, whatever the collection says.
-            matrices = list(map(as_matrix, views, part.descriptions))
-            self._require_numbers(matrices)
-            return self.placed(container_of_checked(replace(part, views=matrices)), start)
-        ids = self._common_ids(views, start)
-        identified = ids is None or ids.is_unique
-        for p, description in () if identified else enumerate(part.descriptions):
-            # Each partition may count its index from 0; such ids do not identify samples.
-            if isinstance(views[p], pd.DataFrame):
-                views[p] = frame_values(views[p], description)
-        part = part.aligned()
-        self._require_numbers(part.views)
-        data = container_of_views(part, first_row=start)
-        if not identified:
-            data.sample_ids = ids
-        return self.placed(data, start)
-
-    def _require_numbers(self, matrices: list[Any]) -> None:
-        """Replace tables by numbers where the collection says that they are; NaN is refused."""
-        for p, matrix in enumerate(matrices):
-            if isinstance(matrix, TableView) and p not in self.table_views:
-                matrices[p] = matrix.values()
+        ids = None if self.complete else self._common_ids(views, start)
+        for p, view in enumerate(views):
+            views[p] = as_matrix(view, self.describe_view(p))
+            # The collection says that these are numbers; NaN is refused.
+            if isinstance(views[p], TableView) and p not in self.table_views:
+                views[p] = views[p].values()
+        features = self._stored[1]
+        return self.prepared_part(
+            NamedViews(self.names, self.named, views, None, ids, features), start
+        )
 
     def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
         n_rows, width = sum(piece.shape[0] for piece in pieces), self._stored[0][p]
@@ -247,13 +227,7 @@ class DaskSource(PartSource):
                 f"shape {shapes}, but the collection says {stop - start} rows of {width} "
                 "features. Correct the chunks, or call compute_chunk_sizes."
             )
-        if len(pieces) == 1:
-            return pieces[0]
-        if isinstance(pieces[0], pd.DataFrame):
-            return concatenated(pieces)
-        if any(sparse.issparse(piece) for piece in pieces):
-            return sparse.vstack(pieces, format="csr")
-        return np.concatenate(pieces)
+        return stacked(pieces)
 
     def _common_ids(self, views: list[Any], start: int) -> "pd.Index[Any] | None":
         """Sample ids; raises if the frames do not have the same."""
