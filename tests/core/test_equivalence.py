@@ -149,7 +149,7 @@ def test_block_size_does_not_matter(problem, block_rows):
     for views, summary in summaries.items():
         np.testing.assert_allclose(summary.matrix, reference[views].matrix, rtol=1e-9, atol=1e-9)
     problem = problem_from_summaries(
-        data, summaries.values(), scalings, unit_norm=True, dtype=data.dtype
+        data, list(summaries.values()), scalings, unit_norm=True, dtype=data.dtype
     )
     norms = [np.linalg.norm(view) for view in problem.views]
     np.testing.assert_allclose(norms, 1)

@@ -260,12 +260,12 @@ class AlternatingSolver:
         importance: Array | None = None,
         in_features: Convert | None = None,
     ) -> None:
-        self.beta = beta
+        self.beta, self.init, self.n_components = beta, init, n_components
         self.views = list(views)
         self.w = np.ones(len(views)) if importance is None else importance
         counted = np.full(views[0].shape[0], self.w.sum())
         if available is not None:
-            counted = available @ self.w
+            spectra, counted = None, available @ self.w
             self.views = [
                 X if has.all() else CompletedView(X, np.flatnonzero(~has))
                 for X, has in zip(views, available.T, strict=True)
@@ -275,18 +275,10 @@ class AlternatingSolver:
         self.floors = residual_floor * self.squared_norms
         if complete is not None and residual_floor > 0:
             self.floors[list(complete)] *= max(1.0, COMPLETE_FLOOR / residual_floor)
-        self.H, self.S, self.first = start(
-            self.views,
-            n_anchors,
-            n_components,
-            init,
-            seed,
-            directions,
-            1 / counted,
-            self.w,
-            None if available is not None else spectra,
-            in_features,
-        )
+        if init != "gcca" and directions is None:
+            directions = plain_directions(init, [X.shape[1] for X in views], n_components, seed)
+        self.directions, self.spectra = directions, spectra
+        self.start(n_anchors, seed, 1 / counted, in_features)
         self.Z = [times(X.T, H) for X, H in zip(self.views, self.H, strict=True)]
         self.steps: list[Step] = []
         self.fill_step()
@@ -315,16 +307,83 @@ class AlternatingSolver:
             weight_history=np.array(weights[1:]),
             objective=np.array(objective[1:]),
             converged=converged,
-            trace=self.trace(),
+            # The ablations record no steps.
+            trace=Trace(self.beta, self.first, tuple(self.steps)) if self.steps else None,
         )
 
     def objective(self) -> float:
         """Value of the objective at the current state."""
         return float(0.5 * (self.a**2 / self.w) @ self.residuals - self.beta * self.alignment)
 
-    def trace(self) -> Trace | None:
-        """Trace of the steps so far."""
-        return Trace(self.beta, self.first, tuple(self.steps))
+    def start(
+        self, n_anchors: int, seed: int, row_weights: Array, in_features: Convert | None
+    ) -> None:
+        """``H_p = polar(X_p D_p)`` and ``S = polar(sum_p w_p H_p N_p)``, and maps to rows of them.
+
+        Rows are weighted by the inverse importance of the views that a sample has. The largest
+        coefficient of a feature in a column of ``S`` is positive. Missing rows are then predicted
+        by regression on ``S``, and the ``H_p`` computed again.
+        """
+        H, K, strengths = self._represented()
+        N = self._mixing(H, strengths, n_anchors, seed, row_weights)
+        mixed = reduce(np.add, (h @ mixing for h, mixing in zip(H, N, strict=True)))
+        S, T = polar(row_weights[:, None] * mixed)
+        _require_independent(T, "the anchor graph", "n_anchors", self.init)
+        to_graph = tuple(k @ (mixing @ T) for k, mixing in zip(K, N, strict=True))
+        if in_features is not None:
+            coefficients = np.vstack(in_features(to_graph))
+            largest = np.abs(coefficients).argmax(axis=0)
+            signs = np.sign(coefficients[largest, np.arange(len(largest))])
+            S, to_graph = S * signs, tuple(E * signs for E in to_graph)
+        incomplete = [X for X in self.views if isinstance(X, CompletedView)]
+        for X in incomplete:
+            X.fill_by_regression(S)
+        fill = tuple(X.Y if isinstance(X, CompletedView) else times(X.T, S) for X in self.views)
+        if incomplete:
+            H, K, _ = self._represented()
+        self.H, self.S, self.first = H, S, Start(to_graph, fill, tuple(K), self.w)
+
+    def _represented(self) -> tuple[list[Array], list[Array], list[Array]]:
+        """First representations, maps to them, and for "gcca" the strengths of their columns."""
+        H, K, strengths = [], [], []
+        for p, (X, m) in enumerate(zip(self.views, self.n_components, strict=True)):
+            if self.directions is None:
+                known = self.spectra[p] if self.spectra else leading_directions(X, m)
+                D, s = (part[..., :m] for part in known)
+                strengths.append(np.sqrt(self.w[p] * s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)))
+            else:
+                D = self.directions[p]
+            if self.init == "identity":
+                D = _with_independent_images(X, D)
+            factor, M = polar(times(X, D))
+            _require_independent(M, f"view {p}", "n_components", self.init)
+            H.append(factor)
+            K.append(D @ M)
+        return H, K, strengths
+
+    def _mixing(
+        self, H: list[Array], strengths: list[Array], n_anchors: int, seed: int, row_weights: Array
+    ) -> list[Array]:
+        """The ``N_p``, times ``w_p``, by which the first representations are mixed."""
+        components = self.n_components
+        ends = np.cumsum(components)[:-1]
+        if self.init == "gcca":
+            # MAXVAR generalized CCA: leading left singular vectors of the stacked, weighted H_p.
+            stacked = np.hstack([h * s for h, s in zip(H, strengths, strict=True)])
+            stacked *= np.sqrt(row_weights)[:, None]
+            squares, U = eigh(stacked.T @ stacked)
+            independent = int(np.sum(squares > INDEPENDENT * squares[-1]))
+            U = U[:, -min(n_anchors, independent) :]
+            return np.split(np.concatenate(strengths)[:, None] * U, ends)
+        if self.init == "random":
+            rng = np.random.default_rng(seed + 1)
+            N = [rng.standard_normal((m, n_anchors)) for m in components]
+        elif max(components) >= n_anchors:
+            N = [np.eye(m, n_anchors) for m in components]
+        else:
+            # No view has enough components for all anchors: each begins where the last one ended.
+            return np.split(np.eye(sum(components), n_anchors), ends)
+        return [w * mixing for w, mixing in zip(self.w, N, strict=True)]
 
     def representation_step(self) -> None:
         """``H_p = polar(a_p^2 / w_p X_p Z_p + beta w_p S A_p')``, then ``Z_p = X_p'H_p``."""
@@ -398,86 +457,6 @@ def plain_directions(
         return [np.eye(d, m) for d, m in sizes]
     rng = np.random.default_rng(seed)
     return [rng.standard_normal((d, m)) for d, m in sizes]
-
-
-def start(
-    views: Sequence[Matrix],
-    n_anchors: int,
-    n_components: Sequence[int],
-    init: Init,
-    seed: int,
-    directions: Sequence[Array] | None,
-    row_weights: Array,
-    importance: Array,
-    spectra: Sequence[tuple[Array, Array]] | None = None,
-    in_features: Convert | None = None,
-) -> tuple[list[Array], Array, Start]:
-    """Initial ``H_p`` and ``S``, and the maps from a sample to its rows of them.
-
-    ``H_p = polar(X_p D_p)`` and ``S = polar(sum_p w_p H_p N_p)``, rows weighted by the inverse
-    importance of the views that a sample has. The largest coefficient of a feature in a column of
-    ``S`` is positive. Missing rows are then predicted by regression on ``S``, and the ``H_p``
-    computed again.
-    """
-    if init != "gcca" and directions is None:
-        directions = plain_directions(init, [X.shape[1] for X in views], n_components, seed)
-
-    def represent() -> tuple[list[Array], list[Array], list[Array]]:
-        """Representations, maps to them, and strengths of their columns."""
-        H, K, strengths = [], [], []
-        for p, (X, m) in enumerate(zip(views, n_components, strict=True)):
-            if directions is None:
-                known = spectra is not None and spectra[p]
-                D, s = (part[..., :m] for part in known or leading_directions(X, m))
-                strengths.append(np.sqrt(s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)))
-            else:
-                D = directions[p]
-            if init == "identity":
-                D = _with_independent_images(X, D)
-            factor, M = polar(times(X, D))
-            _require_independent(M, f"view {p}", "n_components", init)
-            H.append(factor)
-            K.append(D @ M)
-        return H, K, strengths
-
-    H, K, strengths = represent()
-    if init == "gcca":
-        # MAXVAR generalized CCA: leading left singular vectors of the stacked, weighted H_p.
-        strengths = [s * np.sqrt(w) for s, w in zip(strengths, importance, strict=True)]
-        stacked = np.hstack([h * s for h, s in zip(H, strengths, strict=True)])
-        stacked *= np.sqrt(row_weights)[:, None]
-        squares, U = eigh(stacked.T @ stacked)
-        independent = int(np.sum(squares > INDEPENDENT * squares[-1]))
-        U = U[:, -min(n_anchors, independent) :]
-        N = np.split(np.concatenate(strengths)[:, None] * U, np.cumsum(n_components)[:-1])
-    elif init == "random":
-        rng = np.random.default_rng(seed + 1)
-        N = [
-            w * rng.standard_normal((m, n_anchors))
-            for w, m in zip(importance, n_components, strict=True)
-        ]
-    elif max(n_components) >= n_anchors:
-        N = [w * np.eye(m, n_anchors) for w, m in zip(importance, n_components, strict=True)]
-    else:
-        # No view has enough components for all anchors: each view begins where the last one ended.
-        N = np.split(np.eye(sum(n_components), n_anchors), np.cumsum(n_components)[:-1])
-    mixed = reduce(np.add, (h @ mixing for h, mixing in zip(H, N, strict=True)))
-    S, T = polar(row_weights[:, None] * mixed)
-    _require_independent(T, "the anchor graph", "n_anchors", init)
-    to_graph = tuple(k @ (mixing @ T) for k, mixing in zip(K, N, strict=True))
-    if in_features is not None:
-        coefficients = np.vstack(in_features(to_graph))
-        largest = np.abs(coefficients).argmax(axis=0)
-        signs = np.sign(coefficients[largest, np.arange(len(largest))])
-        S, to_graph = S * signs, tuple(E * signs for E in to_graph)
-
-    for X in views:
-        if isinstance(X, CompletedView):
-            X.fill_by_regression(S)
-    fill = tuple(X.Y if isinstance(X, CompletedView) else times(X.T, S) for X in views)
-    if any(isinstance(X, CompletedView) for X in views):
-        H, K, _ = represent()
-    return H, S, Start(to_graph, fill, tuple(K), importance)
 
 
 def _with_independent_images(X: Matrix, D: Array) -> Array:

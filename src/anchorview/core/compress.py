@@ -9,7 +9,7 @@ A view with more features than samples is compressed from the other side: ``X_p 
 orthonormal columns of ``U_p``, computed from ``X_p X_p'``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -54,6 +54,12 @@ class GroupSummary(NamedTuple):
         if self.is_gram:
             return np.diag(self.matrix)
         return np.einsum("ij,ij->j", self.matrix, self.matrix)
+
+    def features(self, widths: Sequence[int]) -> dict[int, slice]:
+        """Which features are those of which view."""
+        ends = np.cumsum([0, *(widths[p] for p in self.views)]).tolist()
+        slices = (slice(*pair) for pair in pairwise(ends))
+        return dict(zip(self.views, slices, strict=True))
 
     def block(self, features: slice) -> Array:
         """Products of some features."""
@@ -145,7 +151,7 @@ def compress(
             partial(summarize_groups, scalings=scalings), merge_summaries, "compressing"
         )
         return problem_from_summaries(
-            parts, summaries.values(), scalings, unit_norm=unit_norm, dtype=parts.dtype
+            parts, list(summaries.values()), scalings, unit_norm=unit_norm, dtype=parts.dtype
         )
     assert isinstance(parts, MultiViewData)
     left = route == "left"
@@ -209,7 +215,7 @@ class Directions:
 
 def problem_from_summaries(
     schema: RowSource,
-    summaries: Iterable[GroupSummary],
+    groups: Sequence[GroupSummary],
     scalings: tuple[ViewScaling, ...],
     *,
     unit_norm: bool,
@@ -220,65 +226,50 @@ def problem_from_summaries(
     `dtype` is the precision in which the summaries were computed. Their matrices are overwritten.
     """
     widths = schema.n_features_per_view
-    squares = np.zeros(len(widths))
-    groups = list(summaries)
+    squared_norms = np.zeros(len(widths))
     for group in groups:
-        parts = _split_views(group, group.feature_squares(), widths)
-        squares[list(group.views)] += [part.sum() for part in parts]
-    normed = with_unit_norms(schema, scalings, squares.tolist())
-    norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
-    final = normed if unit_norm else scalings
+        squares = group.feature_squares()
+        for p, features in group.features(widths).items():
+            squared_norms[p] += squares[features].sum()
+    scalings = with_unit_norms(schema, scalings, squared_norms.tolist(), unit_norm=unit_norm)
+    norms = [scaling.norm if unit_norm else 1.0 for scaling in scalings]
     grams = _view_products(groups, widths, norms)
     views, available = pseudo_samples(groups, widths, norms, dtype)
-    return Problem(views, available, final, (None,) * len(views), dtype, grams=grams)
+    return Problem(views, available, scalings, (None,) * len(views), dtype, grams=grams)
 
 
 def _view_products(
-    groups: Sequence[GroupSummary], widths: tuple[int, ...], norms: Sequence[float]
+    groups: Sequence[GroupSummary], widths: Sequence[int], norms: Sequence[float]
 ) -> tuple[Array, ...] | None:
     """Products of the features of each view divided by norms, if the summaries have them."""
     group = groups[0]
     if len(groups) > 1 or len(group.views) < len(widths) or not group.is_gram:
         return None
-    return tuple(
-        group.block(features) / norm**2
-        for features, norm in zip(_features(group, widths), norms, strict=True)
-    )
+    blocks = map(group.block, group.features(widths).values())
+    return tuple(block / norm**2 for block, norm in zip(blocks, norms, strict=True))
 
 
 def pseudo_samples(
     groups: Sequence[GroupSummary],
-    widths: tuple[int, ...],
+    widths: Sequence[int],
     norms: Sequence[float],
     dtype: "np.dtype[Any]",
 ) -> tuple[tuple[Array, ...], Array | None]:
     """Views divided by norms, and which rows of which view are available; None if all are."""
-    tolerance = RANK_TOLERANCE[dtype.name]
-    rows = [group.rows(tolerance) for group in groups]
+    rows = [group.rows(RANK_TOLERANCE[dtype.name]) for group in groups]
     if len(rows) == 1 and len(groups[0].views) == len(widths):
-        parts = _split_views(groups[0], rows[0], widths)
-        for part, norm in zip(parts, norms, strict=True):
-            part /= norm
-        return tuple(parts), None
+        views = tuple(rows[0][:, features] for features in groups[0].features(widths).values())
+        for view, norm in zip(views, norms, strict=True):
+            view /= norm
+        return views, None
     total = sum(map(len, rows))
     views = tuple(np.zeros((total, width)) for width in widths)
     available = np.zeros((total, len(views)), bool)
     start = 0
     for group, group_rows in zip(groups, rows, strict=True):
         stop = start + len(group_rows)
-        for p, columns in zip(group.views, _split_views(group, group_rows, widths), strict=True):
-            np.divide(columns, norms[p], out=views[p][start:stop])
-        available[start:stop, list(group.views)] = True
+        for p, features in group.features(widths).items():
+            np.divide(group_rows[:, features], norms[p], out=views[p][start:stop])
+            available[start:stop, p] = True
         start = stop
     return views, none_if_complete(available)
-
-
-def _split_views(group: GroupSummary, columns: Array, widths: tuple[int, ...]) -> list[Array]:
-    """Last axis, over the features of a group's views, split by view."""
-    return [columns[..., features] for features in _features(group, widths)]
-
-
-def _features(group: GroupSummary, widths: tuple[int, ...]) -> list[slice]:
-    """Which of a group's features each of its views has."""
-    ends = np.cumsum([0, *(widths[p] for p in group.views)]).tolist()
-    return [slice(*pair) for pair in pairwise(ends)]

@@ -63,7 +63,7 @@ def plan_in_passes(
 
     The source adds how much memory that takes.
     """
-    shape = FitShape.of_rows(schema, n_components)
+    shape = FitShape.of(schema, n_components)
     in_parts: tuple[Route, ...] = ("compressed", "truncated")
     feasible = [route for route in in_parts if route in routes]
     work = {route: _work(shape, route) for route in feasible}
@@ -117,7 +117,7 @@ def _chosen(
 
 @dataclass(frozen=True)
 class FitShape:
-    """All that operations and memory of a fit in memory depend on."""
+    """All that operations and memory of a fit depend on."""
 
     n: int
     widths: tuple[int, ...]
@@ -134,33 +134,26 @@ class FitShape:
 
     @classmethod
     def of(
-        cls, data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int
+        cls, source: RowSource, n_components: Sequence[int], n_anchors: int = 0, max_iter: int = 0
     ) -> "FitShape":
-        """Shape of a fit of some data."""
-        n, widths = data.shape[0], data.n_features_per_view
+        """Shape of a fit; rows that are read in parts count as dense, and none as missing."""
+        widths = source.n_features_per_view
+        entries: tuple[int | None, ...] = (None,) * len(widths)
+        groups: tuple[tuple[int, int], ...] = (source.shape,)
+        if not source.in_parts:
+            data = source.read()
+            entries = tuple(int(view.nnz) if is_sparse(view) else None for view in data.views)
+            groups = tuple((g.size, sum(widths[p] for p in g.views)) for g in data.groups)
         return cls(
-            n,
+            len(source),
             widths,
-            tuple(int(view.nnz) if is_sparse(view) else None for view in data.views),
-            tuple((group.size, sum(widths[p] for p in group.views)) for group in data.groups),
-            data.dtype.itemsize,
+            entries,
+            groups,
+            source.dtype.itemsize,
             tuple(n_components),
-            directions_per_view(data, n_components),
+            directions_per_view(source, n_components),
             n_anchors,
             min(max_iter, TYPICAL_ITERATIONS),
-        )
-
-    @classmethod
-    def of_rows(cls, schema: RowSource, n_components: Sequence[int]) -> "FitShape":
-        """Shape of a fit to rows that are read in parts, all views dense and none missing."""
-        return cls(
-            schema.shape[0],
-            schema.n_features_per_view,
-            (None,) * len(schema.names),
-            (schema.shape,),
-            schema.dtype.itemsize,
-            tuple(n_components),
-            directions_per_view(schema, n_components),
         )
 
     @property

@@ -163,18 +163,25 @@ def deviation(size: float, mean: Array, squares: Array, dtype: "np.dtype[Any]") 
 
 
 def with_unit_norms(
-    data: RowSource, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
+    data: RowSource,
+    scalings: tuple[ViewScaling, ...],
+    squared_norms: Sequence[float],
+    *,
+    unit_norm: bool = True,
 ) -> tuple[ViewScaling, ...]:
-    """The scalings including division by the Frobenius norm of each view."""
-    for p, square in enumerate(squared_norms):
+    """The scalings, with division by the Frobenius norms of the views if there is `unit_norm`.
+
+    Raises if a view is zero or overflows.
+    """
+    for p, (scaling, square) in enumerate(zip(scalings, squared_norms, strict=True)):
         if not np.isfinite(square):
             raise ValueError(data.problem("overflow", p))
         # Equal rows of unit norm leave nothing but rounding when they are centered.
-        centered = scalings[p].unit_first and scalings[p].center is not None
+        centered = scaling.unit_first and scaling.center is not None
         rounding = (8 * np.finfo(data.dtype).eps) ** 2 * data.total_weight if centered else 0
         if square <= rounding:
             raise ValueError(data.problem("zero", p))
-    return tuple(
-        replace(scaling, norm=float(np.sqrt(square)))
-        for scaling, square in zip(scalings, squared_norms, strict=True)
-    )
+    if not unit_norm:
+        return scalings
+    norms = np.sqrt(squared_norms).tolist()
+    return tuple(replace(old, norm=norm) for old, norm in zip(scalings, norms, strict=True))

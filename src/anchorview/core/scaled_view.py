@@ -333,12 +333,12 @@ def scaled_views(
         else scaled_copy(data, p, scaling, dtype or data.dtype)
         for p, scaling in enumerate(scalings)
     ]
-    normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
-    if not unit_norm:
-        return tuple(matrices), scalings
-    for X, scaling in zip(matrices, normed, strict=True):
-        X *= 1 / scaling.norm
-    return tuple(matrices), normed
+    squared_norms = [squared_norm(X) for X in matrices]
+    scalings = with_unit_norms(data, scalings, squared_norms, unit_norm=unit_norm)
+    for X, scaling in zip(matrices, scalings, strict=True):
+        if unit_norm:
+            X *= 1 / scaling.norm
+    return tuple(matrices), scalings
 
 
 def scaled_copy(data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dtype[Any]") -> Array:

@@ -181,19 +181,8 @@ SMALL_PROBLEM = 2**22
 short to gain from several threads, which wait for each other if other programs use the cores."""
 
 
-class _Ablation(AlternatingSolver):
-    """An ablation of the paper: the same optimization with one part replaced.
-
-    Without an out-of-sample map or, for the second, invariance to rotations of the samples, both
-    run on the data as they are (``solver="direct"``).
-    """
-
-    def trace(self) -> None:
-        """Ablations cannot embed other samples."""
-
-
-class SampledAnchorsSolver(_Ablation):
-    """Ablation 1: anchors sampled from the data: ``A_p = H_p'C`` with a shared ``C``, ``C'C = I``.
+class SampledAnchorsSolver(AlternatingSolver):
+    """Ablation 1 of the paper: anchors sampled from the data, ``A_p = H_p'C`` with ``C'C = I``.
 
     The alignment ``<H_p, S C'H_p>`` is quadratic in ``H_p``. Its symmetric part, shifted by
     ``c = -lambda_min`` to be positive semidefinite (a constant, as ``H_p'H_p = I``), is convex, so
@@ -226,8 +215,8 @@ class SampledAnchorsSolver(_Ablation):
         self.shift = max(0.0, -float(symmetric_part.min()))
 
 
-class BoxGraphSolver(_Ablation):
-    """Ablation 2: ``0 <= S <= 1`` in place of ``S'S = I``."""
+class BoxGraphSolver(AlternatingSolver):
+    """Ablation 2 of the paper: ``0 <= S <= 1`` in place of ``S'S = I``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -244,6 +233,8 @@ VARIANTS: dict[str, type[AlternatingSolver]] = {
     "sampled-anchors": SampledAnchorsSolver,
     "box-graph": BoxGraphSolver,
 }
+"""The ablations have no out-of-sample map, and the second depends on rotations of the samples: both
+run on the data as they are."""
 
 
 @dataclass(frozen=True)

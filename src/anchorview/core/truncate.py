@@ -117,14 +117,14 @@ def compress_truncated(
             break
         widths = parts.n_features_per_view
         counts = {p: min(2 * count, widths[p] // 2) for p, count in counts.items()}
-    normed = with_unit_norms(parts, scalings, sums.squared_norms)
-    norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
-    groups = list(sums.summaries.values())
-    views, available = pseudo_samples(groups, sums.widths, norms, parts.dtype)
+    final = with_unit_norms(parts, scalings, sums.squared_norms, unit_norm=unit_norm)
+    norms = [scaling.norm if unit_norm else 1.0 for scaling in final]
+    views, available = pseudo_samples(
+        list(sums.summaries.values()), sums.widths, norms, parts.dtype
+    )
     squares = np.array(sums.squared_norms) / np.square(norms)
     left_out = tuple((squares * truncation.left_out).tolist())
     back = tuple(Directions(directions[p]) if p in directions else None for p in range(len(views)))
-    final = normed if unit_norm else scalings
     return Problem(views, available, final, back, parts.dtype, left_out), truncation
 
 
@@ -229,10 +229,9 @@ def _summarized(parts: RowSource, scalings: tuple[ViewScaling, ...], directions:
     )
     grams = {p: np.zeros((widths[p], widths[p])) for p in directions}
     for group in summaries.values():
-        ends = np.cumsum([widths[p] for p in group.views])
-        for p, end in zip(group.views, ends, strict=True):
+        for p, features in group.features(widths).items():
             if p in grams:
-                grams[p] += group.block(slice(end - widths[p], end))
+                grams[p] += group.block(features)
     spectra = {p: eigh(G, eigvals_only=True) for p, G in grams.items()}
     return _Sums(summaries, tuple(squares.tolist()), widths, spectra)
 
