@@ -2,11 +2,17 @@
 
 import re
 from collections.abc import Callable, Mapping
-from inspect import signature
+from inspect import getdoc, signature
 from textwrap import indent
 from typing import Any, TypeVar
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
+
+
+def section_of(documented: Any, title: str) -> str:
+    """Entries of a section of a docstring, which others share."""
+    text = (getdoc(documented) or "").partition(f"{title}\n{'-' * len(title)}\n")[2]
+    return re.split(r"\n\n.*\n---", text)[0]
 
 
 def docstring_filler(fragments: Mapping[str, str]) -> Callable[[Documented], Documented]:

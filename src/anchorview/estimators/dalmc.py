@@ -50,10 +50,10 @@ from anchorview.estimators.base import (
     EmbeddingClusterer,
     by_sample_id,
     embeds_new_samples,
+    fill_docstring,
     require_negative,
 )
 from anchorview.estimators.batches import UnknownBatch
-from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
@@ -349,6 +349,7 @@ class DALMC(EmbeddingClusterer):
         y : ignored
             Not used, present for API consistency by convention.
         %(fit_parameters)s
+        %(reference)s
         out : path-like, default=None
             Folder, created if necessary, to which ``embedding.npy`` and ``labels.npy`` are written
             part by part; `embedding_` and `labels_` are memory maps of them. Beside them,

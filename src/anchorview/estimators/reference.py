@@ -42,7 +42,20 @@ PART = 0.1
 def continuing(
     fit: Callable[Concatenate[Model, Args], Model],
 ) -> Callable[Concatenate[Model, Args], Model]:
-    """Let a method `fit` continue the numbers and names of its parameter `reference`."""
+    """Let a method `fit` continue the numbers and names of its parameter `reference`.
+
+    Parameters
+    ----------
+    reference : DALMC or AutoDALMC, default=None
+        A fitted model, such as that of last month, whose clusters are to continue: those that
+        overlap with one of its clusters by more than a half get the number and the name of that
+        cluster, others those of the cluster that they are most of, or that is most of them. New
+        clusters get new numbers, and numbers of vanished ones are not used again. Samples are
+        matched by id; if few ids are known to both, the reference labels the samples. A second fit
+        with another seed shows how much clusters move by chance (`changes_`).
+
+        .. versionadded:: 0.2
+    """
 
     @wraps(fit)
     def wrapper(self: Model, /, *args: Args.args, **kwargs: Args.kwargs) -> Model:

@@ -48,9 +48,13 @@ from anchorview.estimators.auto.model_fit import (
     n_sampled,
     require_fit_memory,
 )
-from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, require_negative
+from anchorview.estimators.base import (
+    EmbeddingClusterer,
+    by_sample_id,
+    fill_docstring,
+    require_negative,
+)
 from anchorview.estimators.batches import UnknownBatch
-from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.explanation import ROUNDING
 from anchorview.estimators.known.known_labels import KnownLabels, known_labels, with_pairs
 from anchorview.estimators.partitions.candidates import BUDGETS, ONE_CLUSTER, Budget
@@ -343,6 +347,7 @@ class AutoDALMC(EmbeddingClusterer):
 
             .. versionadded:: 0.2
         %(fit_parameters)s
+        %(reference)s
         out : path-like, default=None
             Folder, created if necessary, to which ``labels.npy``, ``confidence.npy``,
             ``second_labels.npy``, ``embedding.npy`` and, if there are other levels,
