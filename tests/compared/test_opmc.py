@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.compared.opmc import OnePassSolver, centered_views, to_view
+from anchorview.compared.opmc import OnePassSolver, centered_views
 
 
 def zscored(views):
@@ -46,8 +46,8 @@ def test_authors_program_from_its_initialization(vectors, toy):
     assert len(found.objective) == run["obj"].size
     # The program records the objective before each sweep; its first W is random.
     np.testing.assert_allclose(found.objective[:-1], run["obj"].ravel()[1:], rtol=1e-10)
-    for p, M in enumerate(found.centroids):
-        np.testing.assert_allclose(M, run[f"C_{p}"] @ run[f"W_{p}"], atol=1e-10)
+    for p, factors in enumerate(found.factors):
+        np.testing.assert_allclose(factors.centroids, run[f"C_{p}"] @ run[f"W_{p}"], atol=1e-10)
 
 
 @pytest.mark.parametrize("n_components", [5, 7])
@@ -66,7 +66,7 @@ def test_each_sweep_decreases_the_stated_objective(noisy, n_components):
     start = solver.initialize(np.random.RandomState(0))
     sweeps = len(solver.run(*start, max_iter=12, tol=0).objective)
     runs = [solver.run(*start, max_iter=done, tol=0) for done in range(1, sweeps + 1)]
-    values = [objective(noisy, run.labels, run.centroids) for run in runs]
+    values = [objective(noisy, run.labels, [f.centroids for f in run.factors]) for run in runs]
     np.testing.assert_allclose(runs[-1].objective, values, rtol=1e-10)
     assert (np.diff(values) <= 1e-9 * values[0]).all()
     assert values[-1] < 0.95 * values[0]
@@ -79,17 +79,17 @@ def test_empty_clusters_restart_without_increasing_the_objective(n_components):
     far = np.array([[300.0] * 8, [-400.0] * 4 + [200.0] * 4])
     solver = make_solver([X], 6, n_components)
     _, C = solver.initialize(np.random.RandomState(0))
-    factors, W = solver.factors(np.arange(120) % 6, C)
+    (factors,) = solver.factors(np.arange(120) % 6, C)
     # Two centroids far from all samples.
-    factors[0][[2, 4]] = far if W[0] is None else far @ W[0].T
-    D = solver.distances(factors, W)
+    factors.C[[2, 4]] = far if factors.W is None else far @ factors.W.T
+    D = solver.distances([factors])
     before = np.argmin(D, axis=1)
     assert set(before).isdisjoint({2, 4})
-    value = objective([X], before, [to_view(factors[0], W[0])])
-    labels, now = solver.partition(D, factors, W)
+    value = objective([X], before, [factors.centroids])
+    labels, now = solver.partition(D, [factors])
     assert set(labels) == set(range(6))
     assert now < value
-    assert now == pytest.approx(objective([X], labels, [to_view(factors[0], W[0])]))
+    assert now == pytest.approx(objective([X], labels, [factors.centroids]))
 
 
 @pytest.mark.parametrize("scaling", ["rows", "features", "none"])

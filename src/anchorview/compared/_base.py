@@ -228,20 +228,14 @@ def fill_empty_clusters(labels: Array, misfit: Array, n_clusters: int) -> Array:
     """Labels in which every cluster has a sample; returned unchanged if that is so already.
 
     Each empty cluster takes one of the samples with the largest `misfit`, but never the
-    best-fitting sample of a cluster, so that no other cluster becomes empty. There must be at least
-    as many samples as clusters.
+    best-fitting sample of a cluster, so that no other becomes empty.
     """
-    sizes = np.bincount(labels, minlength=n_clusters)
-    empty = np.flatnonzero(sizes == 0)
+    empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
     if not len(empty):
         return labels
-    worst_first = np.argsort(-misfit, kind="stable")
-    ranked = labels[worst_first]
-    by_cluster = np.argsort(ranked, kind="stable")
-    starts = np.cumsum(sizes) - sizes
-    rank_in_cluster = np.empty(len(labels), dtype=int)
-    rank_in_cluster[by_cluster] = np.arange(len(labels)) - starts[ranked[by_cluster]]
-    movable = worst_first[rank_in_cluster < sizes[ranked] - 1]
+    best_first = np.argsort(-misfit, kind="stable")[::-1]
+    _, best_of_clusters = np.unique(labels[best_first], return_index=True)
+    worst_first = np.delete(best_first, best_of_clusters)[::-1]
     filled = labels.copy()
-    filled[movable[: len(empty)]] = empty
+    filled[worst_first[: len(empty)]] = empty
     return filled

@@ -30,13 +30,8 @@ MAX_RESIDUAL = 1e-10
 def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_array:
     """Symmetric nearest-neighbor graph of the samples in the concatenated views.
 
-    With squared distances ``e_1 <= ... <= e_{K+1}`` to its nearest neighbors, a sample gives the
-    t-th of K the weight ``(e_{K+1} - e_t) / sum_s (e_{K+1} - e_s)``, which does not depend on the
-    unit of the data. The weights given by a sample sum to 1, and the graph is the mean of what two
-    samples give each other. A sample is never its own neighbor, even among duplicates. If the
-    nearest K + 1 samples are equally near, K of them get 1 / K each; which ones depends on the
-    order of the rows. Other ties do not matter: neighbors as far as the last one get no weight.
-    K is at most n - 2 (1 for two samples).
+    The graph is the mean of what two samples give each other. A sample is never its own neighbor,
+    even among duplicates. K is at most n - 2 (1 for two samples).
     """
     near, squares = nearest_others(_conditioned(views), n_neighbors + 1)
     W = weighted_neighbors(near, squares, len(near))
@@ -44,7 +39,12 @@ def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_arra
 
 
 def weighted_neighbors(near: Array, squares: Array, n_columns: int) -> sparse.csr_array:
-    """Graph of the nearest K neighbors, weighted by the squared distances of K + 1."""
+    """Graph of the nearest K neighbors, weighted by the squared distances of K + 1.
+
+    With ``e_1 <= ... <= e_{K+1}``, the t-th of K has the weight
+    ``(e_{K+1} - e_t) / sum_s (e_{K+1} - e_s)``, whatever the unit. If all are equally near, K of
+    them get 1 / K each. Other ties do not matter: neighbors as far as the last one get no weight.
+    """
     kept = max(1, squares.shape[1] - 1)
     gaps = squares[:, -1:] - squares[:, :kept]
     totals = gaps.sum(axis=1, keepdims=True)
@@ -54,14 +54,12 @@ def weighted_neighbors(near: Array, squares: Array, n_columns: int) -> sparse.cs
 
 
 def _conditioned(views: Sequence[Matrix]) -> list[Matrix]:
-    """Views in float64, shifted and scaled so that distances lose few digits and never overflow.
-
-    Dense views are shifted by column medians, which a few huge samples do not affect.
-    """
+    """Views in float64, shifted and scaled so that distances lose few digits and never overflow."""
     points = []
     for view in views:
         X = view.astype(np.float64)
         if not sparse.issparse(X):
+            # A few huge samples do not affect medians.
             X -= np.median(X[:: max(1, len(X) // CENTER_ROWS)], axis=0)
         points.append(X)
     largest = max(max(X.max(), -X.min()) for X in points)
@@ -80,21 +78,20 @@ def leading_eigenvectors(A: Matrix, count: int) -> Array:
     """Orthonormal eigenvectors of the largest eigenvalues of `A`, largest first.
 
     `A` is sparse and symmetric. An eigenvalue occurs once per connected component in which it is
-    one, and Lanczos iterations miss multiple eigenvalues, so components are solved one by one. If
-    the last eigenspace has more dimensions than needed, which vectors of it are returned is
-    arbitrary. If the iterations do not converge, scipy raises an ArpackNoConvergence.
+    one, and Lanczos iterations miss multiple eigenvalues, so components are solved one by one.
+    Which vectors of the last eigenspace are returned is arbitrary if it has more dimensions.
     """
     n_components, component = connected_components(A, directed=False)
     vertices = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component)))
-    solved = [_largest_eigenpairs(A[some][:, some], count) for some in vertices[:n_components]]
-    values = np.concatenate([found for found, _ in solved])
-    owners = np.repeat(np.arange(n_components), [len(found) for found, _ in solved])
-    columns = np.concatenate([np.arange(len(found)) for found, _ in solved])
-    vectors = np.zeros((A.shape[0], min(count, len(values))))
-    for place, pair in enumerate(np.argsort(-values, kind="stable")[:count]):
-        owner = owners[pair]
-        vectors[vertices[owner], place] = solved[owner][1][:, columns[pair]]
-    return vectors
+    solved = []
+    for some in vertices[:n_components]:
+        values, vectors = _largest_eigenpairs(A[some][:, some], count)
+        solved += [(value, some, vector) for value, vector in zip(values, vectors.T, strict=True)]
+    solved = sorted(solved, key=lambda pair: -pair[0])[:count]
+    F = np.zeros((A.shape[0], len(solved)))
+    for place, (_, some, vector) in enumerate(solved):
+        F[some, place] = vector
+    return F
 
 
 def _largest_eigenpairs(A: Matrix, count: int) -> tuple[Array, Array]:

@@ -4,8 +4,8 @@ Samples are rows: ``Y`` (n, k) is one-hot and kept as labels, ``C_v`` (k, c) are
 and ``W_v`` (c, d_v) has orthonormal rows.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -31,24 +31,16 @@ MIN_SWEEPS = 3
 """Sweeps before the change of the objective is checked."""
 
 
-@dataclass(frozen=True)
 class CenteredView:
     """A view minus its column means, so that a common offset costs the distances no digits."""
 
-    X: Matrix
-    mean: Array
-    squares: Array
-    """Squared norms of the rows of `X`."""
-
-    @classmethod
-    def of(cls, X: Matrix, mean: Array) -> "CenteredView":
-        """Wrap a matrix from which `mean` has been subtracted."""
+    def __init__(self, X: Matrix, mean: Array) -> None:
+        self.X, self.mean = X, mean.astype(np.float64)
         n, d = X.shape
-        squares = np.empty(n)
+        self.squares = np.empty(n)
         for rows in row_slices(n, max(1, DENSE_PART // d)):
             block = dense_rows(X, rows).astype(np.float64, copy=False)
-            squares[rows] = np.einsum("ij,ij->i", block, block)
-        return cls(X, mean, squares)
+            self.squares[rows] = np.einsum("ij,ij->i", block, block)
 
     def dense(self, rows: slice | Array) -> Array:
         """Some samples before centering."""
@@ -68,55 +60,40 @@ class CenteredView:
 
 def centered_views(data: MultiViewData, scaling: str) -> list[CenteredView]:
     """Views after "rows", "features" or "none" scaling; only "rows" makes sparse views dense."""
-    matrices: Sequence[Matrix]
-    means: list[Array]
     if scaling == "features":
-        matrices = standardized_views(data)
-        means = [np.zeros(d) for d in data.n_features_per_view]
-    elif scaling == "none":
+        return [CenteredView(X, np.zeros(X.shape[1])) for X in standardized_views(data)]
+    if scaling == "none":
         shifts = tuple(replace(s, deviation=None) for s in fit_scalings(data, "zscore"))
         matrices, _ = scaled_views(data, shifts, unit_norm=False)
         means = [np.asarray(s.center) for s in shifts]
     else:
         matrices = row_standardized_views(data)
-        means = []
-        for X in matrices:
-            mean = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        means = [X.mean(axis=0, dtype=np.float64).astype(X.dtype) for X in matrices]
+        for X, mean in zip(matrices, means, strict=True):
             X -= mean
-            means.append(mean.astype(np.float64))
-    return [CenteredView.of(X, mean) for X, mean in zip(matrices, means, strict=True)]
+    return [CenteredView(X, mean) for X, mean in zip(matrices, means, strict=True)]
 
 
-def to_view(C: Array, W: Array | None) -> Array:
-    """``C W``: latent points as points of the view; None means the identity."""
-    return C if W is None else C @ W
+class Factors(NamedTuple):
+    """Factors of a view."""
 
+    C: Array
+    W: Array | None
+    """None means the identity: the latent space is the view itself."""
 
-def to_latent(X: Array, W: Array | None) -> Array:
-    """``X W'``: points of the view in the latent space; None means the identity."""
-    return X if W is None else X @ W.T
-
-
-def fit_factors(T: Array, sizes: Array, C: Array) -> tuple[Array, Array]:
-    """``W = polar(C'T)``, then ``C = diag(1/N) T W'``: each is optimal given the other."""
-    W = polar_factor(C.T @ T)
-    return to_latent(T, W) / sizes[:, None], W
+    @property
+    def centroids(self) -> Array:
+        """``C W`` (k, d)."""
+        return self.C if self.W is None else self.C @ self.W
 
 
 class OnePassRun(NamedTuple):
     """Result of the sweeps from one initialization."""
 
     labels: Array
-    C: list[Array]
-    W: list[Array | None]
-    """None means the identity: the latent space is the view itself."""
+    factors: list[Factors]
     objective: list[float]
     """After each sweep."""
-
-    @property
-    def centroids(self) -> list[Array]:
-        """``C_v W_v`` of each view (k, d_v)."""
-        return [to_view(C, W) for C, W in zip(self.C, self.W, strict=True)]
 
 
 class OnePassSolver:
@@ -138,43 +115,38 @@ class OnePassSolver:
     def run(self, labels: Array, C: Sequence[Array], max_iter: int, tol: float) -> OnePassRun:
         """Sweep from labels and latent centroids."""
         objective: list[float] = []
-        factors = list(C)
-        W: list[Array | None] = []
         rounding = np.finfo(float).eps * self.squares.sum() / len(self.views)
         for sweep in range(max_iter):
-            factors, W = self.factors(labels, factors)
-            D = self.distances(factors, W)
-            labels, value = self.partition(D, factors, W)
+            factors = self.factors(labels, C)
+            labels, value = self.partition(self.distances(factors), factors)
+            C = [factor.C for factor in factors]
             objective.append(value)
             # As in the authors' program, the change in the previous sweep is checked.
             if sweep + 1 >= MIN_SWEEPS and abs(objective[-2] - objective[-3]) <= max(
                 tol * objective[-2], rounding
             ):
                 break
-        return OnePassRun(labels, factors, W, objective)
+        return OnePassRun(labels, factors, objective)
 
-    def distances(self, C: Sequence[Array], W: Sequence[Array | None]) -> Array:
-        """``sum_v ||x_vi - (C_v W_v)_j||^2`` (n, k), minus the squared norm of each sample."""
-        D = self.views[0].distances(to_view(C[0], W[0]))
-        for view, latent, basis in zip(self.views[1:], C[1:], W[1:], strict=True):
-            D += view.distances(to_view(latent, basis))
-        return D
-
-    def factors(self, labels: Array, C: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
-        """C and W that are optimal for labels; None means the identity."""
+    def factors(self, labels: Array, C: Sequence[Array]) -> list[Factors]:
+        """C and W that are optimal for labels."""
         sizes = np.bincount(labels, minlength=self.n_clusters).astype(np.float64)
-        factors: list[Array] = []
-        bases: list[Array | None] = []
+        factors = []
         for view, previous in zip(self.views, C, strict=True):
             T = view.sums(labels, sizes)
             # The row space of a large W contains that of T, so C W are the means whatever C was.
-            means = self.n_components >= min(T.shape)
-            latent, W = (T / sizes[:, None], None) if means else fit_factors(T, sizes, previous)
-            factors.append(latent)
-            bases.append(W)
-        return factors, bases
+            W = None if self.n_components >= min(T.shape) else polar_factor(previous.T @ T)
+            factors.append(Factors((T if W is None else T @ W.T) / sizes[:, None], W))
+        return factors
 
-    def partition(self, D: Array, C: list[Array], W: Sequence[Array | None]) -> tuple[Array, float]:
+    def distances(self, factors: Sequence[Factors]) -> Array:
+        """``sum_v ||x_vi - (C_v W_v)_j||^2`` (n, k), minus the squared norm of each sample."""
+        D = np.zeros((len(self.squares), self.n_clusters))
+        for view, factor in zip(self.views, factors, strict=True):
+            D += view.distances(factor.centroids)
+        return D
+
+    def partition(self, D: Array, factors: Sequence[Factors]) -> tuple[Array, float]:
         """Labels and objective; an empty cluster restarts at the sample it is given."""
         nearest = np.argmin(D, axis=1)
         labels = fill_empty_clusters(nearest, self._misfit(D, nearest), self.n_clusters)
@@ -182,11 +154,10 @@ class OnePassSolver:
         moved = np.flatnonzero(labels != nearest)
         if len(moved):
             misfit[moved] = 0
-            for view, latent, basis in zip(self.views, C, W, strict=True):
+            for view, factor in zip(self.views, factors, strict=True):
                 x = view.dense(moved)
-                points = to_latent(x, basis)
-                latent[labels[moved]] = points
-                misfit[moved] += ((x - to_view(points, basis)) ** 2).sum(axis=1)
+                factor.C[labels[moved]] = x if factor.W is None else x @ factor.W.T
+                misfit[moved] += ((x - factor.centroids[labels[moved]]) ** 2).sum(axis=1)
         return labels, float(misfit.sum() / len(self.views))
 
     def _misfit(self, D: Array, labels: Array) -> Array:
@@ -278,16 +249,14 @@ class OPMC(Baseline):
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views = centered_views(data, self.scaling)
-        best = self._best_run(views, np.random.RandomState(self._seeds()[0]))
-        self.cluster_centers_ = best.centroids
-        return BaselineResult(best.labels, best.objective)
-
-    def _best_run(self, views: list[CenteredView], rng: np.random.RandomState) -> OnePassRun:
         solver = OnePassSolver(views, self.n_clusters, self.n_components or self.n_clusters)
+        rng = np.random.RandomState(self._seeds()[0])
 
-        def runs() -> Iterator[OnePassRun]:
-            for done in range(self.n_init):
-                yield solver.run(*solver.initialize(rng), self.max_iter, self.tol)
-                report_progress("iterating", done + 1, self.n_init)
+        def run(number: int) -> OnePassRun:
+            found = solver.run(*solver.initialize(rng), self.max_iter, self.tol)
+            report_progress("iterating", number, self.n_init)
+            return found
 
-        return min(runs(), key=lambda run: run.objective[-1])
+        best = min(map(run, range(1, self.n_init + 1)), key=lambda each: each.objective[-1])
+        self.cluster_centers_ = [factor.centroids for factor in best.factors]
+        return BaselineResult(best.labels, best.objective)

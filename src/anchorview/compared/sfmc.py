@@ -17,21 +17,21 @@ from anchorview.compared._bipartite import (
 from anchorview.compared._neighbor_graphs import weighted_neighbors
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.core.neighbors import nearest_places
+from anchorview.core.scale import ViewScaling
+from anchorview.core.scaled_view import scaled_copy
 from anchorview.core.solve import ViewImportance
-from anchorview.views.container import MultiViewData, dense_rows
+from anchorview.views.container import MultiViewData
 
 
 def scaled_to_range(data: MultiViewData) -> list[Array]:
     """Views with features that begin at 0, divided by the widest range of a feature."""
     views = []
-    for p, view in enumerate(data.views):
+    for p in range(len(data.views)):
         low, spread = column_ranges(data, p)
-        widest = spread[np.isfinite(spread)].max()
-        out = np.empty(view.shape)
-        for block in data.blocks():
-            out[block.rows] = (dense_rows(view, block.rows) - low) / widest
-        out[:, ~np.isfinite(spread)] = 0
-        views.append(out)
+        varies = np.isfinite(spread)
+        X = scaled_copy(data, p, ViewScaling(center=low), np.dtype(np.float64))
+        X /= np.where(varies, spread[varies].max(), np.inf)
+        views.append(X)
         report_progress("scaling", p + 1, len(data.views))
     return views
 
