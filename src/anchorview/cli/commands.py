@@ -3,11 +3,10 @@
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import replace
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, Literal
@@ -36,7 +35,7 @@ from anchorview.cli.output_files import (
     write_outputs,
     write_table,
 )
-from anchorview.cli.terminal import print_lines, printable
+from anchorview.cli.terminal import printable
 
 app = typer.Typer(
     name="anchorview",
@@ -79,8 +78,9 @@ def fit(
 ) -> None:
     """Cluster multi-view data; samples may lack views.
 
-    Settings and, without -k, the number of clusters are chosen. Data larger than memory are read
-    from disk in parts. More options: anchorview fit --help-all.
+    Settings and, without -k, the number of clusters are chosen.
+
+    More: anchorview fit --help-all (views, preprocessing, tables, batches, settings).
     """
 
     def load() -> LoadedData:
@@ -92,9 +92,8 @@ def fit(
         return about.added_to(loaded)
 
     about.require_report(paths.report_file)
-    old = {} if chosen.reference is None else {"--reference": chosen.reference}
-    known = {} if labels_known is None else {"--labels-known": labels_known}
-    _cluster(load, paths, chosen, printing, {"DATA": data, **old, **known, **about.inputs})
+    inputs = {"DATA": data, "--reference": chosen.reference, "--labels-known": labels_known}
+    _cluster(load, paths, chosen, printing, {**inputs, "--metadata": about.metadata})
 
 
 @command(app)
@@ -115,7 +114,7 @@ def demo(
     paths = OutputPaths(labels_file, report_file=report_file if can_report else None)
     _cluster(load, paths, options.FitOptions(n_clusters=10), Printing(), {})
     if not can_report:
-        print_lines('To write a report: pip install "anchorview[report]"')
+        typer.echo('To write a report: pip install "anchorview[report]"')
 
 
 def _cluster(
@@ -123,7 +122,7 @@ def _cluster(
     paths: OutputPaths,
     chosen: options.FitOptions,
     printing: Printing,
-    inputs: Mapping[str, Path],
+    inputs: Mapping[str, Path | None],
 ) -> None:
     """Load data, cluster them, write the outputs and print a summary.
 
@@ -163,13 +162,13 @@ def _cluster(
         model = estimator.fit(views, **given)
         seconds = perf_counter() - start
         labels: Any = None
-        written_labels: Any = None
         confidence: Any = None
         # Labels are fetched from the workers only if they are needed.
         if scheduler is None or "--out" in outputs or data.file.target is not None:
-            labels = written_labels = np.asarray(model.labels_)
+            labels = np.asarray(model.labels_)
             if hasattr(model, "confidence_"):
                 confidence = np.asarray(model.confidence_)
+        written_labels = labels
         if paths.doubtful is not None:
             certain = np.asarray(model.labels_without_doubt())
             written_labels = np.where(certain < 0, paths.doubtful, certain)
@@ -195,8 +194,8 @@ def _cluster(
         available = data.file.available
         for p, view in enumerate(record["views"]):
             view["n_samples_missing"] = 0 if available is None else int((~available[:, p]).sum())
-    lines = (summaries.model_lines(model, record), summaries.labels_lines(record, paths.doubtful))
-    printing.show(record, chain(*lines), paths.labels_file)
+    lines = summaries.model_lines(model, record), summaries.labels_lines(record, paths.doubtful)
+    printing.show(record, *lines, labels=paths.labels_file)
     if errors:
         raise ExceptionGroup("Some outputs failed", errors)
 
@@ -228,7 +227,7 @@ def convert(
         datasets.convert(data, folder, zero_rows_missing=missing, dtype=dtype, **tables.arguments)
     record = summaries.data_record(ReadingOptions().load(folder, on_disk=True))
     written = f"Folder {printable(folder)} written"
-    printing.show(record, [*summaries.data_lines(record), written])
+    printing.show(record, summaries.data_lines(record), [written])
 
 
 @command(app)
@@ -246,11 +245,6 @@ def predict(
     with printing.progress("reading"):
         fitted = load_model(model)
         level = _other_level(fitted, level, model)
-        if level is not None and output.doubtful is not None:
-            raise ValueError(
-                f"--doubtful and --level {level}: how certain samples are is known for the chosen "
-                "clusters only. Leave one out."
-            )
         if fitted.cluster_names_ is not None:
             # The table of labels has numbers and names.
             fitted.relabel({}, output="numbers")
@@ -258,7 +252,7 @@ def predict(
         new = {"X": loaded.file, "batch": loaded.batch}
         confidence = None
         if level is not None:
-            labels = fitted.predict(**new, level=level)
+            labels = fitted.predict(**new, level=level, doubtful=output.doubtful)
         elif hasattr(fitted, "predict_with_confidence"):
             labels, confidence = fitted.predict_with_confidence(**new)
         else:
@@ -274,11 +268,9 @@ def predict(
         **summaries.prediction_record(fitted, labels, confidence, level),
         **summaries.outcome_record(scores, outputs, written_labels, output.doubtful),
     }
-    lines = (
-        summaries.prediction_lines(fitted, record),
-        summaries.labels_lines(record, output.doubtful),
-    )
-    printing.show(record, chain(*lines), output.labels_file)
+    lines = summaries.prediction_lines(fitted, record)
+    closing = summaries.labels_lines(record, output.doubtful)
+    printing.show(record, lines, closing, labels=output.labels_file)
 
 
 @command(app)
@@ -300,7 +292,7 @@ def explain(
     about.require_report(report_file)
     outputs = check_outputs(
         {"--markers": markers, "--summary": summary, "--report": report_file},
-        {"MODEL": model, "DATA": data, **about.inputs},
+        {"MODEL": model, "DATA": data, "--metadata": about.metadata},
         printing,
     )
     with printing.progress("reading"):
@@ -339,7 +331,8 @@ def relabel(
     model_file: Path = options.NEW_MODEL,
 ) -> None:
     """Name and merge the clusters of a saved model, as chosen in its report."""
-    check_outputs({"--save": model_file}, {"MODEL": model, "MAPPING": mapping}, printing)
+    inputs = {"MODEL": model, "MAPPING": mapping}
+    outputs = check_outputs({"--save": model_file}, inputs, printing)
     from anchorview import load
 
     fitted = load(model)
@@ -349,20 +342,23 @@ def relabel(
         prefix = "" if str(error).startswith(str(mapping)) else f"{mapping}: "
         raise ValueError(f"{prefix}{error}") from error
     fitted.save(model_file)
-    record = _record_of_file(fitted)
-    saved = f"Model saved to {printable(model_file)}"
-    printing.show(record, [*summaries.cluster_lines(record), saved])
+    record = {**_record_of_file(fitted), **summaries.outcome_record({}, outputs)}
+    lines = summaries.cluster_lines(fitted, record), summaries.closing_lines(record)
+    printing.show(record, *lines)
 
 
 @command(app)
 def info(path: options.ModelOrData, reading: ReadingOptions, printing: Printing) -> None:
     """Describe multi-view data or a saved model."""
+    from sklearn.base import clone
+
     from anchorview import load
 
     if _may_be_a_model(path):
         fitted = load(path)
         record = {"params": fitted.get_params(), **_record_of_file(fitted)}
-        printing.show(record, _file_lines(fitted, record))
+        parameters = " ".join(str(clone(fitted)).split())
+        printing.show(record, [parameters], summaries.model_lines(fitted, record))
     else:
         record = summaries.data_record(reading.load(path))
         printing.show(record, summaries.data_lines(record))
@@ -373,16 +369,6 @@ def _record_of_file(fitted: Any) -> dict[str, Any]:
     labels = fitted.labels_ if len(fitted.labels_) else None
     confidence = None if labels is None else getattr(fitted, "confidence_", None)
     return summaries.model_record(fitted, labels, confidence)
-
-
-def _file_lines(fitted: Any, record: dict[str, Any]) -> Iterator[str]:
-    from sklearn.base import clone
-
-    yield " ".join(str(clone(fitted)).split())
-    yield from summaries.model_lines(fitted, record)
-    if record["cluster_sizes"] is None:
-        yield "no labels in this file: the fit wrote them elsewhere or left them on workers"
-    yield from summaries.cluster_lines(record)
 
 
 def _other_level(fitted: Any, level: int | None, path: Path) -> int | None:

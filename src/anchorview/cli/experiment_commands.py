@@ -16,7 +16,6 @@ from anchorview.cli.options import command, option
 from anchorview.cli.output_files import require_separate
 from anchorview.cli.terminal import (
     command_line,
-    print_lines,
     printable,
     progress_bar,
     table,
@@ -161,10 +160,10 @@ def check(
     _import_from_here()
     if not is_external(method):
         raise ValueError(f"{method!r} is not of the form module:Class or module:function.")
-    warned = list(check_method(method))
-    print_lines(*(printable(f"Warning: {each}") for each in warned))
+    lines = [f"Warning: {each}" for each in check_method(method)]
     example = f"anchorview experiment run compare --method {method}"
-    print_lines(printable(f"{method} can be used: {example}"))
+    for line in [*lines, f"{method} can be used: {example}"]:
+        typer.echo(printable(line))
 
 
 def _import_from_here() -> None:
@@ -181,22 +180,22 @@ def list_suites(folder: Path | None = FOLDER) -> None:
     from anchorview.experiments.data_sets import data_sets
     from anchorview.experiments.plan import SUITES
 
-    sets, problem = {each.name: each for each in data_sets(None, None)}, []
+    sets, problem = {each.name: each for each in data_sets(None, None)}, ""
     try:
         sets |= {} if folder is None else {each.name: each for each in data_sets(folder, None)}
     except ValueError as error:
         # Without data sets, the instructions below are needed most.
-        problem = [str(error)]
+        problem = f"{error}\n"
     rows: list[tuple[object, ...]] = [
-        (s.name, s.n_samples, s.n_clusters, len(s.n_features_per_view), s.published_as or "")
+        (s.name, s.n_samples, s.n_clusters, len(s.n_features_per_view), s.published_as)
         for s in sets.values()
     ]
     published = {each.published_as for each in sets.values()}
     absent = [each for each in PAPER_SETS if each.name not in published]
     rows += [(f"{each.name} (not here)", *each.shape, each.name) for each in absent]
-    print_lines(f"Suites: {', '.join(SUITES)}, all")
-    print_lines(table(rows, "Data set", "Samples", "Classes", "Views", "In the paper"))
-    print_lines(*problem, OBTAIN)
+    typer.echo(f"Suites: {', '.join(SUITES)}, all")
+    typer.echo(table(rows, "Data set", "Samples", "Classes", "Views", "In the paper"))
+    typer.echo(f"{problem}{OBTAIN}")
 
 
 def _progress_report() -> "Callable[[int, int, Sequence[tuple[Job, float]]], None]":
@@ -221,14 +220,14 @@ def _print_results(frame: "pd.DataFrame", out: Path) -> None:
     if len(compared):
         means = compared.pivot_table(index="column", columns="data", values="ACC", sort=False)
         cells = (100 * means).map("{:.1f}".format).replace("nan", "-")
-        print_lines(table(cells.itertuples(), "ACC", *map(printable, means.columns)))
+        typer.echo(table(cells.itertuples(), "ACC", *means.columns))
     missed = frame[frame["status"] != "done"]
     for row in missed.to_dict("records"):
         point = "" if row["point"] != row["point"] else f" at {row['point']:g}"
         job = f"{row['suite']}{point}: {row['data']} {row['column']}"
-        print_lines(printable(f"- {job}: {row['status']}, {row['reason']}"))
+        typer.echo(printable(f"- {job}: {row['status']}, {row['reason']}"))
     if len(missed):
-        print_lines("--retry reruns the jobs without a result, for example with other limits")
-    print_lines(f"Tables, figures and results are in {printable(out)}")
+        typer.echo("--retry reruns the jobs without a result, for example with other limits")
+    typer.echo(f"Tables, figures and results are in {printable(out)}")
     if (report := out / "report.html").exists():
-        print_lines(f"Report written to {printable(report)}")
+        typer.echo(f"Report written to {printable(report)}")

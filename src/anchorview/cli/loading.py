@@ -52,9 +52,8 @@ class LoadedData:
         """Sample ids; those of tables on disk are read."""
         ids = self.file.sample_ids
         stored: Any = self.file.views.values() if self.on_disk else ()
-        for view in stored:
-            ids = view.ids(slice(None)) if ids is None else ids
-        return ids
+        read = (view.ids(slice(None)) for view in stored)
+        return next((each for each in read if each is not None), None) if ids is None else ids
 
     def __len__(self) -> int:
         return int(next(iter(self.file.views.values())).shape[0])
@@ -96,8 +95,9 @@ class TableOptions:
         "view.",
         "--view",
         metavar="VIEW=MATRIX",
+        panel="Views",
     )
-    drop: list[str] | None = option(
+    drop: list[str] | None = _table(
         "Column of tables to leave out, as COLUMN or TABLE:COLUMN.", metavar="COLUMN"
     )
     id_column: bool = _table(
@@ -131,15 +131,13 @@ class TableOptions:
             "id_column": self.id_column,
             "header": self.header,
             "csv": given or None,
-            "views": _matrices_or_columns(parse_pairs(self.views, "--view")),
+            "views": parse_pairs(self.views, "--view", _matrix_or_columns),
             "drop": tuple(self.drop or ()),
         }
 
 
-def _matrices_or_columns(views: dict[str, str] | None) -> dict[str, Any] | None:
-    """Views with the columns that they have, if several are given, as tuples."""
-    pairs = (views or {}).items()
-    return {name: tuple(x.split(",")) if "," in x else x for name, x in pairs} or None
+def _matrix_or_columns(text: str) -> str | tuple[str, ...]:
+    return tuple(text.split(",")) if "," in text else text
 
 
 @dataclass(frozen=True)
@@ -235,11 +233,6 @@ class MetadataOptions:
         "Column of --metadata with image files, relative to its folder."
     )
 
-    @property
-    def inputs(self) -> dict[str, Path]:
-        """The file, which outputs may not replace."""
-        return {} if self.metadata is None else {"--metadata": self.metadata}
-
     def require_report(self, report: Path | None) -> None:
         """Raise if nothing would be done with the options."""
         given = {name: value for name, value in vars(self).items() if value is not None}
@@ -252,8 +245,8 @@ class MetadataOptions:
         if self.metadata is None:
             return data
         table = _rows_by_sample(self.metadata, data, data.ids, self.metadata.stem)
-        columns = {"texts": self.texts, "thumbnails": self.thumbnails}
-        given = {name: column for name, column in columns.items() if column is not None}
+        named = {"texts": self.texts, "thumbnails": self.thumbnails}
+        given = {name: column for name, column in named.items() if column is not None}
         for name, column in given.items():
             if column not in table:
                 known = ", ".join(table.columns)
@@ -265,8 +258,7 @@ class MetadataOptions:
             folder = self.metadata.resolve().parent
             shown["thumbnails"] = shown["thumbnails"].map(folder.joinpath, na_action="ignore")
         variables = table.drop(columns=list(given.values()))
-        shown |= {"metadata": variables} if variables.shape[1] else {}
-        return replace(data, shown=shown)
+        return replace(data, shown=shown | ({"metadata": variables} if variables.size else {}))
 
 
 def load_model(path: Path) -> Any:
@@ -313,35 +305,28 @@ def _rows_by_sample(
 
 
 def read_known(path: Path, data: LoadedData) -> Any:
-    """Classes in a file, by the sample ids or positions in its first column."""
+    """Classes in a file, by sample id or position; as numbers if all of them are."""
+    import pandas as pd
+
+    known = pd.Series(_read_column(path, data, "classes", positions=True))
+    numbers = pd.to_numeric(known, errors="coerce")
+    return numbers if numbers.notna().equals(known.notna()) else known
+
+
+def _read_column(path: Path, data: LoadedData, what: str, *, positions: bool = False) -> Any:
+    """Values in a file: a column of them in the order of the samples, or after one of ids.
+
+    With `positions`, these are the ids of samples without any.
+    """
     import pandas as pd
 
     from anchorview._utils.errors import DataFileError
     from anchorview.datasets.file_contents import ReadOptions
     from anchorview.datasets.formats.table_files import read_table
 
-    table = read_table(path, ReadOptions(id_column=True), None)
-    if table.shape[1] != 1:
-        raise DataFileError(
-            f"{path} has {table.shape[1]} columns of classes. Give a header and two columns: "
-            "sample ids, or positions from 0, and classes."
-        )
-    known, ids = table.iloc[:, 0], data.ids
-    if ids is None or pd.api.types.is_integer_dtype(ids.dtype):
-        known.index = pd.to_numeric(pd.Series(known.index)).to_numpy()
-    numbers = pd.to_numeric(known, errors="coerce")
-    return numbers if numbers.notna().equals(known.notna()) else known
-
-
-def _read_column(path: Path, data: LoadedData, what: str) -> Any:
-    """Values in a file: a column of them in the order of the samples, or after one of ids."""
-    from anchorview._utils.errors import DataFileError
-    from anchorview.datasets.file_contents import ReadOptions
-    from anchorview.datasets.formats.table_files import read_table
-
     alone = read_table(path, ReadOptions(id_column=False)).shape[1] == 1
-    ids = None if alone else data.ids
-    table = _rows_by_sample(path, data, ids)
+    ids = pd.RangeIndex(len(data)) if positions and data.ids is None else data.ids
+    table = _rows_by_sample(path, data, None if alone else ids)
     if table.shape[1] != 1:
         known = "no sample ids" if ids is None else "sample ids"
         raise DataFileError(
@@ -349,4 +334,4 @@ def _read_column(path: Path, data: LoadedData, what: str) -> Any:
             f"header and one column with the {what} in the order of the samples, or sample ids and "
             f"{what}."
         )
-    return table.iloc[:, 0].to_numpy() if ids is None else table.iloc[:, 0]
+    return table.iloc[:, 0].to_numpy() if alone else table.iloc[:, 0]

@@ -55,15 +55,14 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[...
 def _with_groups(function: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    parameters: list[Parameter] = []
+    options: dict[str, tuple[Any, Any]] = {}
     for name, given in signature(function).parameters.items():
         if name in groups:
             types = get_type_hints(groups[name])
-            parameters += [
-                _parameter(each.name, types[each.name], each) for each in fields(groups[name])
-            ]
+            options |= {each.name: (types[each.name], each) for each in fields(groups[name])}
         else:
-            parameters.append(_parameter(name, hints[name], given.default))
+            options[name] = hints[name], given.default
+    parameters = [_parameter(name, *each) for name, each in options.items()]
     if any(each.annotation.__metadata__[0].rich_help_panel for each in parameters):
         parameters.append(_parameter("help_all", bool, HELP_ALL))
 
@@ -127,7 +126,7 @@ def parse_pairs(
 ) -> dict[str, Any] | None:
     """Parse options of the form VIEW=VALUE, each view once; None if there are none."""
     pairs: dict[str, Any] = {}
-    for text in texts or []:
+    for text in texts or ():
         name, equals, value = text.partition("=")
         if not (name and equals and value):
             raise ValueError(f"{option} {text}: write the name of a view, =, and a value.")
@@ -146,28 +145,18 @@ def _path_or_address(text: str) -> Path:
 
 
 # Any and not Path: older versions of typer make a path of what the parser returns.
-Data = Annotated[
-    Any,
-    typer.Argument(
-        parser=_path_or_address,
-        metavar="DATA",
-        help="Multi-view data: a .npz, .mat, .h5, .h5mu or .h5ad file, a Zarr store, or a folder "
-        "of .npy, .csv or .parquet files; Parquet and Zarr also as s3://bucket/folder.",
-    ),
-]
+DATA_HELP = (
+    "A .npz, .mat, .h5, .h5mu or .h5ad file, a Zarr store, or a folder of .npy, .csv or .parquet "
+    "files; Parquet and Zarr also as s3://bucket/folder."
+)
+Data = Annotated[Any, typer.Argument(parser=_path_or_address, metavar="DATA", help=DATA_HELP)]
 NewFolder = Annotated[Path, typer.Argument(help="Folder to create.")]
 Model = Annotated[Path, typer.Argument(help="Model saved by fit --save.")]
 Mapping = Annotated[
     Path, typer.Argument(help="JSON file of new names by cluster, as the report writes it.")
 ]
-ModelOrData = Annotated[
-    Any,
-    typer.Argument(
-        parser=_path_or_address,
-        metavar="MODEL|DATA",
-        help="Saved model, or data in any format.",
-    ),
-]
+SAVED = {"parser": _path_or_address, "metavar": "MODEL|DATA", "help": "Saved model, or data."}
+ModelOrData = Annotated[Any, typer.Argument(**SAVED)]
 
 REPORT = option("HTML report on the fit.", "--report")
 DIGITS_LABELS = option("CSV file for the labels.", "--out", default=Path("digits_labels.csv"))
@@ -185,7 +174,8 @@ LABELS_KNOWN = option(
 )
 BATCH = option(
     "CSV file of batches to take out: one column in the order of the samples, or sample ids and "
-    "batches."
+    "batches.",
+    panel="Samples",
 )
 WEIGHTS = option(
     "How much each sample counts: a column of the data, or a CSV file like that of --batch.",
@@ -242,16 +232,20 @@ class FitOptions(Settings):
         "Preprocess a view, or all: lognorm, clr or tfidf (counts), impute-mean or impute-median "
         "(single missing values), table, kernel, distance or graph (square views).",
         metavar="[VIEW=]STEP",
+        panel="Views",
     )
     view_importance: list[str] | None = option(
-        "How much a view counts (1 by default).", "--importance", metavar="VIEW=NUMBER"
+        "How much a view counts (1 by default).",
+        "--importance",
+        metavar="VIEW=NUMBER",
+        panel="Views",
     )
     reference: Path | None = option(
         "Saved model with clusters that the new ones continue: the same numbers and names.",
         metavar="MODEL",
         panel="Samples",
     )
-    memory_limit: str | None = option(
+    memory_limit: str | None = _computation(
         "Memory to use, such as 2GB; half of the free memory by default."
     )
     random_state: int = option("Random seed.", "--seed", default=0, min=0, metavar="N")
@@ -278,13 +272,11 @@ class FitOptions(Settings):
         for name in ("method", "scheduler", "reference"):
             del values[name]
         given = {name: value for name, value in values.items() if value is not None}
-        setting = next((name for name in given if name in Settings.__annotations__), None)
-        method = self.method or ("dalmc" if setting else "auto")
-        if method == "auto":
-            if setting:
-                option_name = f"--{setting.replace('_', '-')}"
-                raise ValueError(f"{option_name} is a setting of dalmc: leave out --method auto.")
+        settings = [name.replace("_", "-") for name in given if name in Settings.__annotations__]
+        if (self.method or "auto") == "auto" and not settings:
             return AutoDALMC(**given)
+        if self.method == "auto":
+            raise ValueError(f"--{settings[0]} is a setting of dalmc: leave out --method auto.")
         if self.budget is not None:
             raise ValueError(
                 "--budget is for auto, which chooses the settings that dalmc is given."

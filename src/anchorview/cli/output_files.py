@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.errors import optional_import
 from anchorview._utils.progress import report_progress
 from anchorview.cli.options import REPORT, option
-from anchorview.cli.terminal import print_json, print_lines, progress_bar, watched
+from anchorview.cli.terminal import print_json, progress_bar, watched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ class Printing:
             yield
 
     def show(
-        self, record: Mapping[str, Any], lines: Iterable[str], labels: Path | None = None
+        self, record: Mapping[str, Any], *lines: Iterable[str], labels: Path | None = None
     ) -> None:
         """Print a record or, without ``--json``, the lines of a summary, beside the labels."""
         if self.as_json:
@@ -51,8 +51,8 @@ class Printing:
         elif not self.quiet:
             # Lines are made for the stream on which they are printed.
             with redirect_stdout(sys.stderr if labels == STDOUT else sys.stdout):
-                for line in lines:
-                    print_lines(line)
+                for line in chain(*lines):
+                    typer.echo(line)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class LabelsOutput:
         """Paths by option."""
         return {"--out": self.labels_file}
 
-    def checked(self, inputs: Mapping[str, Path], printing: Printing) -> dict[str, Path]:
+    def checked(self, inputs: Mapping[str, Path | None], printing: Printing) -> dict[str, Path]:
         """Paths that were given, by option; raises if one cannot be written."""
         if self.doubtful is not None and self.labels_file is None:
             raise ValueError("--doubtful is for the labels that --out writes: add --out.")
@@ -102,7 +102,7 @@ class OutputPaths(LabelsOutput):
 
 
 def check_outputs(
-    paths: Mapping[str, Path | None], inputs: Mapping[str, Path], printing: Printing
+    paths: Mapping[str, Path | None], inputs: Mapping[str, Path | None], printing: Printing
 ) -> dict[str, Path]:
     """Return the outputs that are not None.
 
@@ -125,13 +125,16 @@ def check_outputs(
     return outputs
 
 
-def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
+def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path | None]) -> None:
     """Raise if two paths are the same, or if one is written into another, such as the data.
 
     There it would replace a file, or be taken for a view.
     """
-    given = {**written, **inputs}
-    paths = {name: Path(os.path.realpath(path)) for name, path in given.items() if path != STDOUT}
+    paths = {
+        name: Path(os.path.realpath(path))
+        for name, path in {**written, **inputs}.items()
+        if path is not None and path != STDOUT
+    }
     for (name, path), (other, place) in combinations(paths.items(), 2):
         if path == place:
             raise ValueError(f"{name} and {other} are the same file, {path}. Pass two names.")

@@ -1,4 +1,7 @@
-"""Summaries of data, fits and models: records for ``--json``, and the lines that show them."""
+"""Summaries of data, fits and models: records for ``--json``, and the lines that show them.
+
+Lines on a model are those of ``print(model)`` and, of AutoDALMC, what its tables hold beyond them.
+"""
 
 # Imported by ``--help``: scikit-learn and pandas are imported only where they are used.
 from collections.abc import Iterator, Mapping
@@ -15,11 +18,8 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 
-MAX_LISTED_NUMBERS = 6
-"""Maximum number of numbers of clusters that are listed one by one."""
-
 SHOWN_CLUSTERS = 40
-"""Maximum number of clusters in the table of explained ones."""
+"""Maximum number of clusters in the table of explained ones, and of their titles."""
 
 MAX_SPLITS = 5
 """Maximum number of splits that are listed."""
@@ -53,9 +53,8 @@ def data_record(data: "LoadedData") -> dict[str, Any]:
 def data_lines(record: Record) -> Iterator[str]:
     """Yield the lines on a data set."""
     views, n_samples = record["views"], record["n_samples"]
-    rows = [tuple(view.values()) for view in views]
-    yield table(rows, "View", "Features", "Type", "Samples")
-    count = _count(len(views), "view")
+    yield table((view.values() for view in views), "View", "Features", "Type", "Samples")
+    count = "1 view" if len(views) == 1 else f"{len(views)} views"
     yield f"{n_samples} samples, {record['n_features']} features in {count}"
     missing = 1 - sum(view["n_samples"] for view in views) / (n_samples * len(views))
     if missing:
@@ -69,15 +68,15 @@ def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, A
 
     They may be on the workers of a cluster, or in a file that the fit wrote.
     """
-    names, n_clusters = model.cluster_names_, model.n_clusters_
     record = {
         "method": type(model).__name__,
         "n_samples": model.n_samples_fit_,
-        "n_clusters": n_clusters,
-        "cluster_sizes": None if labels is None else _sizes(labels, n_clusters),
-        **({} if names is None else {"cluster_names": list(names)}),
+        "n_clusters": model.n_clusters_,
+        "cluster_sizes": None if labels is None else _sizes(labels, model.n_clusters_),
         "n_iter": int(model.n_iter_),
     }
+    if model.cluster_names_ is not None:
+        record["cluster_names"] = list(model.cluster_names_)
     if model.changes_ is not None:
         changes = model.changes_.reset_index().astype(object)
         record["changes"] = changes.where(changes.notna(), None).to_dict("records")
@@ -93,7 +92,6 @@ def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, A
         record["borders"] = model.borders_
         if model.curve_ is not None:
             record["agreement_by_n_clusters"] = model.curve_.to_dict()
-        if model.levels_ is not None:
             record["levels"] = model.levels_.reset_index().to_dict("records")
     rows = zip(*columns.values(), strict=True)
     return {**record, "views": [dict(zip(columns, row, strict=True)) for row in rows]}
@@ -124,54 +122,43 @@ def outcome_record(
 
 def model_lines(model: Any, record: Record) -> Iterator[str]:
     """Yield the lines on a model, after the fit or from a file."""
-    from anchorview.estimators.representation import sentences, structure_sentences
+    from anchorview.estimators.representation import result_lines, structure_sentences
 
-    yield from map(printable, sentences(model))
-    views, is_auto = record["views"], hasattr(model, "candidates_")
-    columns = {"Features": "{n_features}", "Weight": "{weight:.3f}"}
-    if is_auto:
-        columns["Agreement"] = "{agreement:.3f}"
-    rows = [(view["name"], *(cell.format(**view) for cell in columns.values())) for view in views]
-    yield table(rows, "View", *columns)
-    if is_auto:
+    yield from map(printable, result_lines(model))
+    if is_auto := hasattr(model, "candidates_"):
         agreement = model.candidates_["agreement_with_result"].dropna()
-        how = f"{_count(len(agreement), 'candidate')}, mean agreement with the result "
-        how += f"{agreement.mean():.2f}"
+        how = f"{len(agreement)} candidates, mean agreement with the result {agreement.mean():.2f}"
     else:
         how = f"{record['n_iter']} of at most {model.max_iter} iterations"
     time = f", {record['seconds']:.2f} s" if "seconds" in record else ""
-    number = record["n_clusters"]
-    clusters = "1 cluster" if number == 1 else f"{number} clusters"
-    yield f"{record['n_samples']} samples in {clusters} by {record['method']} ({how}){time}"
+    yield f"{record['method']}: {how}{time}"
     if is_auto:
-        if model.curve_ is not None:
-            yield from level_lines(model)
-        if number > 1:
-            yield from doubtful_lines(model, record)
+        yield from _level_lines(model)
+        yield from doubtful_lines(model, record)
         names = model.cluster_names_ or range(model.n_clusters_)
         yield from map(printable, structure_sentences(model, names))
-    if record["cluster_sizes"] is not None:
-        yield f"sizes of the clusters: {record['cluster_sizes']}"
-        yield from _title_lines(model)
-    lacking = [view for view in views if view.get("n_samples_missing")]
-    if lacking:
-        counts = [f"{printable(view['name'])} in {view['n_samples_missing']}" for view in lacking]
+    yield from cluster_lines(model, record)
+    lacking = {view["name"]: view.get("n_samples_missing") for view in record["views"]}
+    counts = [f"{printable(name)} in {count}" for name, count in lacking.items() if count]
+    if counts:
         yield f"samples without a view: {', '.join(counts)}"
-
-
-def _title_lines(model: Any) -> Iterator[str]:
-    """Yield a line on each of the first clusters with a title that says something."""
-    for cluster, title in enumerate(model.titles_[:SHOWN_CLUSTERS]):
-        if title != f"cluster {cluster}":
-            yield f"cluster {cluster}: {printable(title)}"
 
 
 def doubtful_lines(model: Any, record: Record) -> Iterator[str]:
     """Yield the line on doubtful samples, if their number is known."""
     n, count = record["n_samples"], record["n_doubtful"]
-    if count is not None:
+    if count is not None and record["n_clusters"] > 1:
         limit = model.confidence_threshold_
         yield f"doubtful samples (confidence below {limit:.2g}): {count} of {n} ({count / n:.1%})"
+
+
+def cluster_lines(model: Any, record: Record) -> Iterator[str]:
+    """Yield the sizes of the clusters by number, and titles that say something."""
+    if record["cluster_sizes"] is not None:
+        yield f"sizes of the clusters: {record['cluster_sizes']}"
+    for cluster, title in enumerate(model.titles_[:SHOWN_CLUSTERS]):
+        if title != f"cluster {cluster}":
+            yield f"cluster {cluster}: {printable(title)}"
 
 
 def prediction_lines(model: Any, record: Record) -> Iterator[str]:
@@ -190,14 +177,6 @@ def labels_lines(record: Record, doubtful: int | None) -> Iterator[str]:
         yield "Labels not written; to keep them, add --out labels.csv"
 
 
-def cluster_lines(record: Record) -> Iterator[str]:
-    """Yield a line on each cluster of a model with names."""
-    sizes = record["cluster_sizes"]
-    for cluster, name in enumerate(record.get("cluster_names", ())):
-        size = "" if sizes is None else f": {sizes[cluster]} samples"
-        yield f"Cluster {cluster}{'' if name == str(cluster) else f', {printable(name)}'}{size}"
-
-
 def closing_lines(record: Record) -> Iterator[str]:
     """Yield the lines on the scores and on what was written."""
     if record["scores"]:
@@ -209,69 +188,39 @@ def closing_lines(record: Record) -> Iterator[str]:
 
 def explained_lines(summary: "pd.DataFrame", record: Record) -> Iterator[str]:
     """Yield the lines on the clusters of a model, from a table with a row each."""
-    shown = summary.head(SHOWN_CLUSTERS)
-    # Clusters without samples have neither a confidence nor a separation.
-    columns = {
-        "Samples": shown["size"],
-        "Confidence": shown["confidence"].map("{:.2f}".format).replace("nan", ""),
-        "Nearest": ["" if each is None else printable(each) for each in shown["nearest_cluster"]],
-        "Separation": shown["separation"].map("{:.2f}".format).replace("nan", ""),
-        "Title": list(map(printable, shown["title"])),
-    }
-    yield table(zip(shown.index, *columns.values(), strict=True), "Cluster", *columns)
-    if len(shown) < len(summary):
-        more = len(summary) - len(shown)
+    columns = ["size", "confidence", "nearest_cluster", "separation", "title"]
+    rows = summary[columns].head(SHOWN_CLUSTERS).itertuples()
+    yield table(rows, "Cluster", "Samples", "Confidence", "Nearest", "Separation", "Title")
+    if len(summary) > SHOWN_CLUSTERS:
+        more = len(summary) - SHOWN_CLUSTERS
         yield f"and {more} more clusters; --summary writes all of them to a file"
     yield f"{record['n_samples']} samples in {len(summary)} clusters"
     yield from closing_lines(record)
 
 
-def level_lines(model: Any) -> Iterator[str]:
-    """Yield the lines on the chosen number of clusters, other levels, and clusters that split."""
+def _level_lines(model: Any) -> Iterator[str]:
+    """Yield the levels, if the number of clusters was chosen, and which clusters split."""
     from anchorview.estimators.representation import edge_sentences
 
-    chosen, numbers = model.n_clusters_fit_, model.curve_.index.tolist()
-    tried = f"{len(numbers)} numbers from {numbers[0]} to {numbers[-1]}"
-    if len(numbers) <= MAX_LISTED_NUMBERS:
-        tried = ", ".join(map(str, numbers))
-    evidence = _evidence(model.levels_.loc[chosen])
-    if model.n_clusters_ == 1:
-        yield f"found no number with evidence of clusters among {tried}; best {chosen}: {evidence}"
+    if model.curve_ is None:
         return
-    yield f"chose {chosen} clusters among {tried}: {evidence}"
+    chosen, numbers = model.n_clusters_fit_, model.curve_.index
+    verb = "chose" if model.n_clusters_ > 1 else "best number"
+    yield f"{verb} {chosen} among {len(numbers)} numbers of clusters, {numbers[0]} to {numbers[-1]}"
+    levels = model.levels_.drop(columns="chosen")
+    yield table(levels.itertuples(), "Clusters", *map(str.capitalize, levels.columns))
     yield from edge_sentences(model)
-    for number, level in model.levels_.drop(chosen).iterrows():
-        yield f"another level: {number} clusters, {_evidence(level)}"
-    names = model.cluster_names_ if model.n_clusters_ == chosen else None
-    lines = []
-    for (fine, parent), parts in model.tree_.groupby(["n_clusters", "parent"]):
-        coarse, split, chance = parts[["parent_level", "split_agreement", "split_chance"]].iloc[0]
-        if chosen in (coarse, fine) and len(parts) > 1 and split > chance:
-            name = names[parent] if names and coarse == chosen else parent
+    lines, split_at = [], ["n_clusters", "parent_level", "parent"]
+    for (fine, coarse, parent), parts in model.tree_.groupby(split_at):
+        split, chance = parts[["split_agreement", "split_chance"]].iloc[0]
+        if chosen in (coarse, fine) and split > chance:
             lines.append(
-                f"at {fine} clusters: cluster {printable(name)} of {coarse:.0f} splits into "
-                f"{len(parts)} (agreement {split:.2f}, by chance {chance:.2f})"
+                f"cluster {parent} of {coarse} splits into {len(parts)} of {fine} "
+                f"(agreement {split:.2f}, by chance {chance:.2f})"
             )
     yield from lines[:MAX_SPLITS]
     if len(lines) > MAX_SPLITS:
         yield f"{len(lines) - MAX_SPLITS} more clusters split"
-
-
-def _evidence(level: "pd.Series[float]") -> str:
-    from anchorview.estimators.representation import evidence_word
-
-    support = (
-        f"support {level['support']:.2f} (agreement {level['agreement']:.2f}, by chance "
-        f"{level['chance']:.2f})"
-    )
-    if "evidence" not in level:  # A file of version 0.1
-        return support
-    word = evidence_word(level["evidence"])
-    return f"{word} evidence: {support}, separation {level['separation']:.2f}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"1 {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _n_doubtful(model: Any, confidence: "NDArray[Any] | None") -> int | None:

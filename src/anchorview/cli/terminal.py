@@ -44,12 +44,11 @@ def raise_when_terminated() -> None:
 
 def table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> str:
     """Table of names and right-aligned cells as text, laid out for the current stdout."""
-    grid = Table(box=box.SIMPLE_HEAD)
-    grid.add_column(first, overflow="fold")
+    grid = Table(Column(first, overflow="fold"), box=box.SIMPLE_HEAD)
     for column in columns:
-        grid.add_column(column, justify="right")
-    for name, *cells in rows:
-        grid.add_row(printable(name), *map(str, cells))
+        grid.add_column(printable(column), justify="right")
+    for row in rows:
+        grid.add_row(*map(_cell, row))
     # View and file names must not be interpreted as markup or emoji codes.
     console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
     with console.capture() as capture:
@@ -57,10 +56,11 @@ def table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> str:
     return capture.get().removesuffix("\n")
 
 
-def print_lines(*lines: str) -> None:
-    """Print lines without wrapping them."""
-    for line in lines:
-        typer.echo(line)
+def _cell(value: Any) -> str:
+    """Text of a value; that of None and NaN is empty."""
+    if value is None or value != value:
+        return ""
+    return f"{value:.2f}" if isinstance(value, float) else printable(value)
 
 
 def print_json(record: Mapping[str, Any]) -> None:

@@ -38,7 +38,8 @@ def _clusters_line(model: Any) -> str:
     labels = model.labels_
     # Labels on the workers of a cluster are not fetched for this.
     if not isinstance(labels, np.ndarray) or not len(labels):
-        return "Results are in files or on workers"
+        found = f"{model.n_samples_fit_} samples in {model.n_clusters_} clusters"
+        return f"{found}; labels are in files or on workers"
     sizes = np.bincount(labels[labels >= 0])
     names = getattr(model, "cluster_names_", None)
     named = [""] * len(sizes) if names is None else [f"{shorten(name)} " for name in names]
