@@ -118,7 +118,7 @@ def _default_step(source: RowSource, p: int) -> ViewTransformer:
     if p not in source.text_views:
         return TableEncoder()
     first = source.first_rows(TEXTS_EXAMINED)
-    texts = first.views[p][available_rows(first, p)].frame.iloc[:, 0].astype(str)
+    texts = first.views[p][first.rows_with(p)].frame.iloc[:, 0].astype(str)
     if 2 * texts.nunique() < len(texts) or 2 * texts.str.contains(r"\s").sum() < len(texts):
         return TableEncoder()
     warnings.warn(
@@ -176,7 +176,7 @@ class Preparation:
         return container_with_views(data, tuple(views), self.feature_names, nan_cells=True)
 
     def _transformed(self, data: MultiViewData, p: int, step: Any) -> Matrix:
-        rows = available_rows(data, p)
+        rows = data.rows_with(p)
         if not len(rows):
             return sparse.csr_array((len(data), self.widths[p]), dtype=np.float32)
         place = np.full(len(data), -1)
@@ -226,7 +226,7 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
                 step.require_values(names[p])
         elif step is not None and not isinstance(step, ViewTransformer):
             assert first is not None
-            shown = transformed(first, p, step, available_rows(first, p)[:FIT_ROWS])
+            shown = transformed(first, p, step, first.rows_with(p)[:FIT_ROWS])
             widths[p], names[p] = shown.shape[1], _names_out(step, shown.shape[1])
             dtypes.append(shown.dtype)
         if step is not None and not widths[p]:
@@ -291,7 +291,7 @@ def _names_out(step: Any, width: int) -> FeatureNames | None:
 def _fitted_to(data: MultiViewData, p: int, step: Any) -> Any:
     if step is None:
         return None
-    rows = available_rows(data, p)
+    rows = data.rows_with(p)
     if not len(rows):
         raise ValueError(data.problem("missing", p))
     _require_counts(data, p, step)
@@ -341,7 +341,7 @@ def _fitted_in_parts(source: RowSource, steps: list[Any], first: MultiViewData |
 
     def add(part: MultiViewData) -> None:
         for p in others:
-            rows = available_rows(part, p)
+            rows = part.rows_with(p)
             if len(rows):
                 found[p] = fitted[p]
                 with errors_of(part.describe_view(p)):
@@ -360,18 +360,13 @@ def _fitted_in_parts(source: RowSource, steps: list[Any], first: MultiViewData |
 
 
 def _fitted_part(steps: dict[int, Any], part: MultiViewData) -> dict[int, Any]:
-    has = [p for p in steps if len(available_rows(part, p))]
+    has = [p for p in steps if len(part.rows_with(p))]
     return {p: _fitted_to(part, p, clone(steps[p])) for p in has}
 
 
 def _merge_steps(a: dict[int, Any], b: dict[int, Any]) -> dict[int, Any]:
     # The result of a task must not be changed: it may be merged again.
     return b | {p: copy(step).merge(b[p]) if p in b else step for p, step in a.items()}
-
-
-def available_rows(data: MultiViewData, p: int) -> Any:
-    """Positions of the samples that have a view."""
-    return np.arange(len(data)) if data.available is None else np.flatnonzero(data.available[:, p])
 
 
 def _input(data: MultiViewData, p: int, step: Any, rows: Any) -> Any:
@@ -416,7 +411,7 @@ def _require_counts(data: MultiViewData, p: int, step: Any) -> None:
     view: Any = data.views[p]
     if not isinstance(step, CountTransformer) or isinstance(view, TableView):
         return
-    known = available_rows(data, p)
+    known = data.rows_with(p)
     rows, columns = ((view if len(known) == len(data) else view[known]) < 0).nonzero()
     if not len(rows):
         return

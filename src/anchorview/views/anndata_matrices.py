@@ -3,7 +3,7 @@
 Neither package is imported: a caller who has such an object has the package.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from anchorview.views.alignment import require_unique_ids
 from anchorview.views.stored_anndata import columns_of, open_matrix
 from anchorview.views.stored_view import StoredView, View
 
@@ -19,6 +20,12 @@ GRAMMAR = (
     "Give 'X', 'layer:NAME' or 'obsm:NAME'; a column of var that selects features follows X or a "
     "layer, as in 'X:highly_variable' or 'layer:NAME:highly_variable'"
 )
+
+REST = "..."
+"""Stands for all columns of a table that no view names."""
+
+PlainSelection: TypeAlias = dict[str, str | tuple[str, ...]]
+"""By name of a view, the matrix that it is, or the columns of a table that it has."""
 
 ViewSelection = Mapping[str, Any]
 """By name of a view, the matrix that it is (a text), or the columns of a table that it has."""
@@ -86,20 +93,38 @@ def modalities_of(mdata: Any) -> dict[str, Any]:
     return modalities
 
 
-def rows_in_modality(mdata: Any, name: str, modality: Any) -> NDArray[np.intp]:
-    """Row of each sample in the modality; -1 if it is not there."""
-    if modality is mdata:
-        return np.arange(mdata.n_obs)
-    rows = np.asarray(mdata.obsmap[name]).astype(np.intp).ravel() - 1
-    present = rows >= 0
-    # obsmap is as old as the last update(), and the modality may have changed since.
-    fits = len(rows) == mdata.n_obs and present.sum() == modality.n_obs > rows.max(initial=-1)
-    if not fits or not mdata.obs_names[present].equals(modality.obs_names[rows[present]]):
+def rows_in_modality(ids: "pd.Index[Any]", modality: Any, n_rows: int, name: str) -> NDArray[Any]:
+    """Row of each sample in a matrix of a modality; -1 if it is not there."""
+    own = modality.obs_names
+    require_unique_ids(own, name)
+    if n_rows != len(own):
+        raise ValueError(f"{name} has {len(own)} samples, but {n_rows} rows.")
+    unknown = own[~own.isin(ids)]
+    if len(unknown):
         raise ValueError(
-            f"The samples of modality {name!r} differ from those recorded in the MuData object. "
-            "Call mdata.update()."
+            f"{name} has the sample {unknown[0]!r}, which the MuData object does not list in obs. "
+            "Call mdata.update(), and write the file again if it is in one."
         )
-    return rows
+    return own.get_indexer(ids)
+
+
+def plain_selection(views: Any) -> PlainSelection:
+    """The argument `views` as a dict of texts and tuples of texts, which can be stored."""
+    if not isinstance(views, Mapping) or not views or not all(isinstance(x, str) for x in views):
+        raise TypeError(
+            "views must be a dict of at least one view by name, such as {'rna': 'obsm:X_pca'} of "
+            f"an AnnData object or {{'price': ['p1', 'p2']}} of a table; got {views!r}."
+        )
+
+    def text(column: Any) -> str:
+        return REST if column is Ellipsis else str(column)
+
+    return {
+        name: text(given)
+        if isinstance(given, str) or not isinstance(given, Iterable)
+        else tuple(map(text, given))
+        for name, given in views.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -115,26 +140,23 @@ class MatrixChoice:
     @classmethod
     def parse(cls, text: object, view: str) -> "MatrixChoice":
         """Choice that a text describes; `view` is the name of the view, for messages."""
-        if isinstance(text, str):
-            place, *rest = text.split(":")
-            if all(rest) and place == "X" and len(rest) <= 1:
-                return cls("X", None, rest[0] if rest else None)
-            if all(rest) and place == "layer" and 1 <= len(rest) <= 2:
-                return cls("layer", rest[0], rest[1] if len(rest) == 2 else None)
-            if all(rest) and place == "obsm" and len(rest) == 1:
-                return cls("obsm", rest[0])
+        words = text.split(":") if isinstance(text, str) else [""]
+        match words if all(words) else []:
+            case ["X"]:
+                return cls()
+            case ["X", mask]:
+                return cls("X", None, mask)
+            case ["layer" | "obsm" as place, name]:
+                return cls(place, name)
+            case ["layer", name, mask]:
+                return cls("layer", name, mask)
         raise ValueError(f"View {view!r} cannot be {text!r}. {GRAMMAR}.")
 
 
 def parse_selection(selection: Any) -> dict[str, MatrixChoice]:
     """Choices by name of the view; raises if the argument `views` is not such a dict."""
-    is_dict = isinstance(selection, Mapping) and selection
-    if not is_dict or not all(isinstance(name, str) for name in selection):
-        raise TypeError(
-            "views must be a dict of at least one view by name, such as {'rna': 'obsm:X_pca', "
-            f"'protein': 'X'}}; got {selection!r}. {GRAMMAR}."
-        )
-    return {name: MatrixChoice.parse(text, name) for name, text in selection.items()}
+    plain = plain_selection(selection)
+    return {name: MatrixChoice.parse(text, name) for name, text in plain.items()}
 
 
 def chosen_matrix(cells: Any, choice: MatrixChoice, subject: str) -> "tuple[View, pd.Index[Any]]":

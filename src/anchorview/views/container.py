@@ -151,23 +151,24 @@ class MultiViewData(RowSource):
         has, ids = self.available, self.sample_ids
         return NamedViews(self.names, self.named, list(self.views), has, ids, self.feature_names)
 
+    @property
+    def _observed(self) -> list[int]:
+        """Number of samples that have each view."""
+        return [int(self.has_view(p).sum()) for p in range(len(self.views))]
+
     def _repr_html_(self) -> str:
-        observed = [int(self.has_view(p).sum()) for p in range(len(self.views))]
         kinds = [f"{v.dtype}{' sparse' * sparse.issparse(v)}" for v in self.views]
         about = {"view": self.names, "features": self.n_features_per_view, "type": kinds}
-        table = pd.DataFrame({**about, "samples": observed})
+        table = pd.DataFrame({**about, "samples": self._observed})
         rows = table.to_html(index=False, border=0, escape=True)
         return f"<p>MultiViewData: {len(self)} samples in {len(self.views)} views</p>{rows}"
 
     def __repr__(self) -> str:
         parts = []
-        for p, (name, width) in enumerate(zip(self.names, self.n_features_per_view, strict=True)):
-            observed = int(self.has_view(p).sum())
+        for name, view, observed in zip(self.names, self.views, self._observed, strict=True):
+            is_table = isinstance(view, TableView)
+            features = describe_kinds(view.kinds) if is_table else f"{view.shape[1]} features"
             some = "" if observed == len(self) else f" of {observed} samples"
-            view = self.views[p]
-            features = (
-                describe_kinds(view.kinds) if isinstance(view, TableView) else f"{width} features"
-            )
             parts.append(f"{name}: {features}{some}")
         return f"MultiViewData({len(self)} samples, {', '.join(parts)})"
 
@@ -289,6 +290,10 @@ class MultiViewData(RowSource):
         """Which samples have the view at a position."""
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
 
+    def rows_with(self, p: int) -> Array:
+        """Positions of the samples that have a view."""
+        return np.flatnonzero(self.has_view(p))
+
     def sample_at(self, row: int) -> str:
         """How messages name a sample."""
         return sample_at(row, self.sample_ids, self.first_row)
@@ -324,7 +329,7 @@ class MultiViewData(RowSource):
 
     def _shared_row(self, p: int) -> Array | None:
         """Row that all samples with a view share; None if they differ."""
-        view, rows = self.views[p], np.flatnonzero(self.has_view(p))
+        view, rows = self.views[p], self.rows_with(p)
         first = dense_rows(view, rows[:1])
         # Doubling steps end at once on ordinary data, and no sparse view becomes dense as a whole.
         start, step, largest = 0, 64, max(1, LARGEST_BLOCK // (8 * view.shape[1]))
@@ -342,7 +347,7 @@ class MultiViewData(RowSource):
         """
         if self.n_features_per_view[p] < MIN_COUNTED or self.views[p].dtype.kind not in "uif":
             return False
-        rows = np.flatnonzero(self.has_view(p))
+        rows = self.rows_with(p)
         values = self.views[p][rows[:: max(1, len(rows) // COUNTED_ROWS)]]
         entries = values.data if sparse.issparse(values) else np.asarray(values).ravel()
         # Found at once in most views, unlike the median.

@@ -4,7 +4,7 @@ Arrays, frames, sparse matrices, files, AnnData and Dask collections all start h
 with the views afterwards depends on where their rows are.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Literal, TypeAlias, get_args
@@ -24,14 +24,17 @@ from anchorview.views.alignment import (
     warn_if_few_shared,
 )
 from anchorview.views.anndata_matrices import (
+    REST,
     AnnotatedData,
     MatrixChoice,
+    PlainSelection,
     ViewSelection,
     chosen_matrix,
     is_anndata,
     is_mudata,
     modalities_of,
     parse_selection,
+    plain_selection,
     require_mudata,
     rows_in_modality,
 )
@@ -45,13 +48,6 @@ Join = Literal["outer", "inner"]
 
 TEXTS_EXAMINED = 100
 """Number of elements of a vector that show whether it holds texts."""
-
-
-REST = "..."
-"""Stands for all columns of a table that no view names."""
-
-PlainSelection: TypeAlias = dict[str, str | tuple[str, ...]]
-"""By name of a view, the matrix that it is, or the columns of a table that it has."""
 
 
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
@@ -193,22 +189,6 @@ def _columns_by_view(names: Sequence[Any], division: PlainSelection) -> dict[str
     return columns
 
 
-def plain_selection(views: Any) -> PlainSelection:
-    """The argument `views` as a dict of texts and tuples of texts, which can be stored."""
-    if not isinstance(views, Mapping) or not views or not all(isinstance(x, str) for x in views):
-        raise TypeError(f"views must be a dict of at least one view by name; got {views!r}.")
-
-    def text(column: Any) -> str:
-        return REST if column is Ellipsis else str(column)
-
-    return {
-        name: text(given)
-        if isinstance(given, str) or not isinstance(given, Iterable)
-        else tuple(map(text, given))
-        for name, given in views.items()
-    }
-
-
 def _as_table(view: Any) -> Any:
     """A Series as a frame, a vector of texts as a table with one column, and all else as it is."""
     if isinstance(view, pd.Series):
@@ -263,39 +243,23 @@ def _is_row(item: Any) -> bool:
 def _views_of_mudata(
     mdata: AnnotatedData, choices: Mapping[str, MatrixChoice] | None = None
 ) -> NamedViews:
-    """Modalities of a MuData object as views; matrices of backed objects stay on disk.
-
-    `choices` names the modalities and their matrices; by default ``X`` of each. Of an AnnData
-    object, it names the views.
-    """
-    ids = mdata.obs_names
-    require_unique_ids(ids, f"The {type(mdata).__name__} object")
+    """Chosen matrices of the modalities of a MuData object, or of an AnnData object, as views."""
     modalities = modalities_of(mdata)
-    if choices is None:
-        choices = dict.fromkeys(modalities, MatrixChoice())
-    elif is_anndata(mdata):
+    if choices is not None and is_anndata(mdata):
         modalities = dict.fromkeys(choices, mdata)
-    return views_of_modalities(
-        ids,
-        modalities,
-        choices,
-        "View" if is_anndata(mdata) else "Modality",
-        lambda name, _: rows_in_modality(mdata, name, modalities[name]),
-    )
+    return views_of_modalities(mdata, modalities, choices)
 
 
 def views_of_modalities(
-    ids: "pd.Index[Any]",
-    modalities: Mapping[str, Any],
-    choices: Mapping[str, MatrixChoice],
-    kind: str,
-    rows_of: Callable[[str, Any], NDArray[np.intp]],
+    whole: Any, modalities: Mapping[str, Any], choices: Mapping[str, MatrixChoice] | None
 ) -> NamedViews:
-    """Chosen matrices of objects with the attributes of AnnData, for the samples with these ids.
+    """Chosen matrices, by default ``X``, of objects with the attributes of AnnData.
 
-    `rows_of` returns the row of each sample in a modality, whose matrix is given; -1 if it is not
-    there. `kind` is what messages call a modality.
+    They are the modalities of `whole`, or `whole` itself. Matrices on disk stay there.
     """
+    ids = whole.obs_names
+    require_unique_ids(ids, "The object")
+    choices = dict.fromkeys(modalities, MatrixChoice()) if choices is None else choices
     unknown = [name for name in choices if name not in modalities]
     if unknown:
         raise ValueError(
@@ -304,8 +268,10 @@ def views_of_modalities(
     views, features = [], []
     available = np.ones((len(ids), len(choices)), dtype=bool)
     for p, (name, choice) in enumerate(choices.items()):
-        matrix, of_view = chosen_matrix(modalities[name], choice, f"{kind} {name!r}")
-        rows = rows_of(name, matrix)
+        modality = modalities[name]
+        subject = f"{'View' if modality is whole else 'Modality'} {name!r}"
+        matrix, of_view = chosen_matrix(modality, choice, subject)
+        rows = rows_in_modality(ids, modality, matrix.shape[0], subject)
         available[:, p] = rows >= 0
         aligned = reindex_rows(matrix, rows)
         if isinstance(aligned, np.ndarray):

@@ -1,8 +1,7 @@
 """The batch and the covariates of each sample, in the order of the samples."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +22,6 @@ ONE_BATCH = ("",)
 
 MISSING = ("", "nan", "<NA>")
 """Missing values as text: an array of texts holds them so."""
-
-Ids = Callable[[], "pd.Index[Any] | None"]
-"""Returns the sample ids; computed only if something is aligned by them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,49 +80,48 @@ def set_design(source: "RowSource", X: Any, batch: Any, covariates: Any) -> None
     """
     if batch is None and covariates is None:
         return
-    if source.design is not None:
-        raise ValueError(
-            "batch= and covariates= cannot be given with MultiViewData that has some already. Give "
-            "them once."
-        )
-    n_samples, ids = source.shape[0], partial(ids_in_memory, source)
+    _require_none(source.design, "batch= and covariates=")
     batches: tuple[str, ...] = ONE_BATCH
-    codes: Array = np.zeros(n_samples, np.int32)
+    codes: Array = np.zeros(len(source), np.int32)
     if batch is not None:
-        values = _aligned(values_of_obs(batch, X, "batch"), n_samples, ids, "batch")
-        batches, codes = _batch_codes(values, ids)
-    source.design = SampleDesign(batches, codes, np.empty((n_samples, 0)))
+        batches, codes = _batch_codes(_aligned(batch, source, X, "batch"), source)
+    source.design = SampleDesign(batches, codes, np.empty((len(source), 0)))
     if covariates is not None:
-        values = _aligned(values_of_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
-        source.design = SampleDesign(batches, codes, *_covariate_matrix(values, ids))
+        values = _aligned(covariates, source, X, "covariates")
+        source.design = SampleDesign(batches, codes, *_covariate_matrix(values, source))
 
 
 def set_weights(source: "RowSource", X: Any, given: Any) -> None:
     """Give the samples of a source weights, aligned like batches, if there are any."""
     if given is None:
         return
-    if source.sample_weight is not None:
-        raise ValueError(
-            "sample_weight= cannot be given with MultiViewData that has weights already. Give them "
-            "once."
-        )
-    n, ids = source.shape[0], partial(ids_in_memory, source)
-    values = values_of_obs(given, X, "sample_weight")
-    if isinstance(values, Real):
-        values = np.full(n, values)
+    _require_none(source.sample_weight, "sample_weight=")
+    values = np.full(len(source), given) if isinstance(given, Real) else given
     try:
-        weights = np.array(_aligned(values, n, ids, "sample_weight"), dtype=np.float64)
+        weights = np.array(_aligned(values, source, X, "sample_weight"), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight: {error}") from error
     wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(wrong):
         raise ValueError(
-            f"sample_weight is {weights[wrong[0]]} for {sample_at(int(wrong[0]), ids())}, but must "
-            "be a finite number that is not negative."
+            f"sample_weight is {weights[wrong[0]]} for {_sample(source, wrong[0])}, but must be a "
+            "finite number that is not negative."
         )
     if not weights.any():
         raise ValueError("sample_weight is zero for all samples. Give some a positive weight.")
     source.sample_weight = weights
+
+
+def _require_none(known: Any, names: str) -> None:
+    if known is not None:
+        raise ValueError(
+            f"{names} cannot be given with MultiViewData that has some already. Give them once."
+        )
+
+
+def _sample(source: "RowSource", row: int) -> str:
+    """How messages name a sample."""
+    return sample_at(int(row), ids_in_memory(source))
 
 
 def values_of_obs(values: Any, X: Any, what: str) -> Any:
@@ -148,31 +143,32 @@ def values_of_obs(values: Any, X: Any, what: str) -> Any:
     return obs[values]
 
 
-def _aligned(values: Any, n_samples: int, ids: Ids, what: str) -> Any:
+def _aligned(values: Any, source: "RowSource", X: Any, what: str) -> Any:
+    """Values in the order of the samples."""
+    values = values_of_obs(values, X, what)
     if isinstance(values, pd.DataFrame) and what == "batch":
         if values.shape[1] != 1:
             raise ValueError(
                 f"batch is a DataFrame with {values.shape[1]} columns. Give one column."
             )
         values = values.iloc[:, 0]
-    index = None
-    if isinstance(values, pd.Series | pd.DataFrame):
-        index = values.index
-    elif not isinstance(values, pd.Categorical):
+    has_index = isinstance(values, pd.Series | pd.DataFrame)
+    if not (has_index or isinstance(values, pd.Categorical)):
         # NumPy would turn NaN beside texts into a text.
         texts = what == "batch" and isinstance(values, list | tuple)
         values = np.asarray(values, dtype=object if texts else None)
     if np.ndim(values) not in ((1, 2) if what == "covariates" else (1,)):
         raise ValueError(
-            f"{what} has shape {np.shape(values)}, but X has {n_samples} samples. Give one value "
+            f"{what} has shape {np.shape(values)}, but X has {len(source)} samples. Give one value "
             "per sample."
         )
-    known = None if index is None else ids()
-    rows = matched_rows((known, n_samples, "X"), (index, len(values), what))
-    return values[rows] if index is None else values.iloc[rows]
+    # Ids in Dask are computed only if something is aligned by them.
+    ids, index = (ids_in_memory(source), values.index) if has_index else (None, None)
+    rows = matched_rows((ids, len(source), "X"), (index, len(values), what))
+    return values.iloc[rows] if has_index else values[rows]
 
 
-def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
+def _batch_codes(values: Any, source: "RowSource") -> tuple[tuple[str, ...], Array]:
     """Names of the batches, and the position in them for each sample."""
     codes, values_of_batches = pd.factorize(values, use_na_sentinel=True)
     # The batches 1, 1.0 and "1" are the same, as files and tables do not keep the type.
@@ -182,14 +178,14 @@ def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
     if len(missing):
         raise ValueError(
             f"batch is missing for {len(missing)} samples, first for "
-            f"{sample_at(int(missing[0]), ids())}. Give all a batch, or leave these out."
+            f"{_sample(source, missing[0])}. Give all a batch, or leave these out."
         )
     batches = tuple(sorted(set(names)))
     positions = np.array([batches.index(name) for name in names], np.int32)
     return batches, positions[codes]
 
 
-def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...], bool]:
+def _covariate_matrix(values: Any, source: "RowSource") -> tuple[Array, tuple[str, ...], bool]:
     """Finite numbers, one column per covariate, their names, and whether these were given."""
     named = isinstance(values, pd.DataFrame) or getattr(values, "name", None) is not None
     table = pd.DataFrame(values)
@@ -209,6 +205,6 @@ def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...], bo
     if len(rows):
         raise ValueError(
             f"covariate {names[columns[0]]!r} is NaN or infinite for "
-            f"{sample_at(int(rows[0]), ids())}. Fill it in, or leave the sample out."
+            f"{_sample(source, rows[0])}. Fill it in, or leave the sample out."
         )
     return matrix, names, named

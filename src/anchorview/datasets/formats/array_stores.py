@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError, optional_import
 from anchorview._utils.stores import in_store
@@ -21,8 +19,7 @@ from anchorview.datasets.file_contents import (
     stored_variable,
     views_among,
 )
-from anchorview.views.alignment import require_unique_ids
-from anchorview.views.anndata_matrices import MatrixChoice, parse_selection
+from anchorview.views.anndata_matrices import parse_selection
 from anchorview.views.input_grammar import views_of_modalities
 from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.stored_anndata import StoredCells, modality_names, view_of_dataset
@@ -118,19 +115,12 @@ def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
     whole = StoredCells(path)
     ids = whole.obs_names
     try:
-        choices = {} if options.views is None else parse_selection(options.views)
+        choices = None if options.views is None else parse_selection(options.views)
         if path.suffix.lower() == ".h5ad":
-            kind, cells = "View", dict.fromkeys(choices or ["view_0"], whole)
+            cells = dict.fromkeys(choices or ["view_0"], whole)
         else:
-            kind = "Modality"
             cells = {name: StoredCells(path, f"/mod/{name}") for name in modality_names(path)}
-        require_unique_ids(ids, "the file")
-        choices = choices or dict.fromkeys(cells, MatrixChoice())
-
-        def rows_of(name: str, matrix: Any) -> NDArray[np.intp]:
-            return _rows(ids, cells[name].obs_names, matrix, f"{kind} {name!r}")
-
-        found = views_of_modalities(ids, cells, choices, kind, rows_of)
+        found = views_of_modalities(whole, cells, choices)
     except ValueError as error:
         raise DataFileError(str(error)) from error
     target: Target = None
@@ -141,19 +131,3 @@ def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
     assert found.available is not None
     available = none_if_complete(found.available)
     return ViewFile(views, target, path, ids, available, features, options.views)
-
-
-def _rows(
-    ids: "pd.Index[Any]", modality_ids: "pd.Index[Any]", matrix: Any, subject: str
-) -> NDArray[np.intp]:
-    """Row of each sample of the file in a modality; -1 if it is not there."""
-    require_unique_ids(modality_ids, subject)
-    if matrix.shape[0] != len(modality_ids):
-        raise ValueError(f"{subject} has {len(modality_ids)} samples, but {matrix.shape[0]} rows.")
-    unknown = modality_ids[~modality_ids.isin(ids)]
-    if len(unknown):
-        raise ValueError(
-            f"{subject} has the sample {unknown[0]!r}, which the file does not list in obs. Call "
-            "mdata.update() and write the file again."
-        )
-    return modality_ids.get_indexer(ids)

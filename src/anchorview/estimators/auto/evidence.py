@@ -254,7 +254,7 @@ def without_clusters(
         data = coordinates[plain]
         noise, scaled = ([np.zeros(view.shape, view.dtype) for view in data.views] for _ in "ab")
         for p, view in enumerate(data.views):
-            has = np.flatnonzero(data.has_view(p))
+            has = data.rows_with(p)
             if len(has):
                 means = view[has].mean(axis=0, dtype=np.float64)
                 around = mixing[np.ix_(has, has)] @ (view[has] - means) / np.sqrt(len(has))

@@ -169,7 +169,7 @@ class NeighborGraph:
 
 def _neighbors_in(coordinates: MultiViewData, n_neighbors: int, view: int) -> NeighborRows:
     """Nearest neighbors in a view of the samples that have it."""
-    rows = np.flatnonzero(coordinates.has_view(view))
+    rows = coordinates.rows_with(view)
     if len(rows) < 2:
         return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
     points = leading_coordinates(coordinates.views[view][rows])
