@@ -8,6 +8,7 @@ Writes `docs/benchmark.md`, its figures in `docs/images`, and `benchmarks/compar
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -16,8 +17,9 @@ from _measurements import header, row
 from anchorview._utils.atomic_files import atomic_write
 from anchorview.estimators.methods import find_method
 from anchorview.experiments.jobs import METRICS
-from anchorview.experiments.ranks import LEVEL, rank_picture
+from anchorview.experiments.ranks import LEVEL, draw_ranks
 from anchorview.experiments.tables import BUSY_CORES
+from anchorview.plotting.axes import svg_of
 from compared_results import (
     COLUMNS,
     CPU_MINUTES,
@@ -461,7 +463,8 @@ def when(results: Results) -> Iterator[str]:
 
 def ranks_svg(results: Results) -> str:
     ranks = {display_name(column): rank for column, rank in results.ranks.ranks.items()}
-    return rank_picture(replace(results.ranks, ranks=ranks), "Mean ranks by accuracy; 1 is best")
+    shown = replace(results.ranks, ranks=ranks)
+    return svg_of(partial(draw_ranks, shown, "Mean ranks by accuracy; 1 is best"))
 
 
 def scaling_svg(results: Results) -> str:

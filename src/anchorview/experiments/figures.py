@@ -3,7 +3,7 @@
 Equal results give identical SVG and PNG files.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,9 @@ from anchorview.plotting.colors import series_color
 from anchorview.plotting.curve_displays import Line, draw_lines, show_in_proportion
 
 PANELS_PER_ROW = 3
-PANEL_WIDTH = 3.4
-"""Width of a panel in inches."""
+PANEL_WIDTH, PANEL_HEIGHT = 3.4, 2.6
+BARS_HEIGHT, BAR_HEIGHT = 0.9, 0.19
+"""Sizes of panels in inches; the height of those with bars grows with the number of bars."""
 
 DPI = 150
 """Resolution of PNG files."""
@@ -62,7 +63,7 @@ def draw_accuracy(results: SuiteResults, data: str, axes: Any) -> None:
     axes.grid(axis="y", visible=False)
 
 
-def draw_scores(results: SuiteResults, data: str, axes: Any, x_label: str) -> None:
+def draw_scores(results: SuiteResults, data: str, axes: Any) -> None:
     """Metrics of DALMC against the points of a suite."""
     rows = results.on(data)
     done = rows.done().sort_values("point")
@@ -73,6 +74,7 @@ def draw_scores(results: SuiteResults, data: str, axes: Any, x_label: str) -> No
         lines.append(Line(*line, series_color(metric)))
     ticks = sorted(rows.frame["point"].unique())
     draw_lines(axes, lines, ticks, log_x=results.suite == "beta")
+    x_label = "number of anchors" if results.suite == "anchors" else results.suite
     axes.set(xlabel=x_label, ylabel="percent")
 
 
@@ -88,79 +90,78 @@ def draw_convergence(results: SuiteResults, data: str, axes: Any) -> None:
     show_in_proportion(axes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure with one panel per data set."""
+    """A figure of the outputs."""
 
     name: str
     """File name without suffix."""
-    suite: str
     title: str
     caption: str
     """How to read the figure."""
-    draw: Callable[[SuiteResults, str, Any], None]
-    """Draws the results on a data set on axes of matplotlib."""
-    height: float = 2.6
-    """Height of a panel in inches, and how much each column of the results adds to it."""
-    column_height: float = 0.0
+    draw: Callable[[Any], None]
+    """Draws on an empty figure of matplotlib."""
 
-    def write(self, frame: pd.DataFrame, folder: Path) -> list[Path]:
-        """Write evaluated results as SVG and PNG; return the paths, none if nothing is done."""
-        results = SuiteResults(frame[~frame["mode"].isin(LABEL_MODES)], self.suite)
-        panels = [data for data in results.data if len(results.on(data).done())]
-        if not panels:
-            return []
-        n_columns = min(len(panels), PANELS_PER_ROW)
-        n_rows = -(-len(panels) // n_columns)
-        height = self.height + self.column_height * len(results.modes)
+    def write(self, folder: Path) -> list[Path]:
+        """Write as SVG and PNG, whatever the user's style; returns the paths."""
         # Without date and version, which would differ between runs.
         omitted = {"svg": ("Date", "Creator"), "png": ("Software",)}
         paths = [folder / f"{self.name}.{suffix}" for suffix in omitted]
         style = optional_import("matplotlib.style", "Figures", "report")
-        matplotlib_figure = optional_import("matplotlib.figure", "Figures", "report")
-        # Independent of the user's style.
+        figures = optional_import("matplotlib.figure", "Figures", "report")
         with style.context(["default", STYLE]), atomic_write_binary(*paths) as streams:
-            size = (PANEL_WIDTH * n_columns, height * n_rows)
-            canvas = matplotlib_figure.Figure(size, layout="constrained")
-            for place, data in enumerate(panels, 1):
-                self.draw(results, data, canvas.add_subplot(n_rows, n_columns, place, title=data))
-            handles, names = canvas.axes[0].get_legend_handles_labels()
-            if names:
-                n_legend_columns = min(len(names), 2 * n_columns)
-                canvas.legend(handles, names, loc="outside lower center", ncols=n_legend_columns)
+            figure = figures.Figure(layout="constrained")
+            self.draw(figure)
             for stream, (suffix, fields) in zip(streams, omitted.items(), strict=True):
-                canvas.savefig(stream, format=suffix, dpi=DPI, metadata=dict.fromkeys(fields))
+                figure.savefig(stream, format=suffix, dpi=DPI, metadata=dict.fromkeys(fields))
         return paths
 
 
-FIGURES = (
-    Figure(
+SENSITIVITY = "Sensitivity of the scores of DALMC; bands are one standard deviation of the runs."
+
+SUITE_FIGURES: Mapping[str, tuple[str, str, str, Callable[[SuiteResults, str, Any], None]]] = {
+    "compare": (
         "accuracy",
-        "compare",
         "Accuracy",
         "ACC of the methods, nothing tuned with labels; error bars are standard deviations.",
         draw_accuracy,
-        height=0.9,
-        column_height=0.19,
     ),
-    *(
-        Figure(
-            suite,
-            suite,
-            title,
-            "Sensitivity of the scores of DALMC; bands are one standard deviation of the runs.",
-            partial(draw_scores, x_label=x_label),
-        )
-        for suite, title, x_label in (
-            ("beta", "Beta (figures 2-3 of the paper)", "beta"),
-            ("anchors", "Number of anchors (figures 4-5 of the paper)", "number of anchors"),
-        )
+    "beta": ("beta", "Beta (figures 2-3 of the paper)", SENSITIVITY, draw_scores),
+    "anchors": (
+        "anchors",
+        "Number of anchors (figures 4-5 of the paper)",
+        SENSITIVITY,
+        draw_scores,
     ),
-    Figure(
-        "convergence",
+    "convergence": (
         "convergence",
         "Convergence (figure 6 of the paper)",
         "Objective of DALMC after every iteration.",
         draw_convergence,
     ),
-)
+}
+"""By suite: file name, title, caption, and what draws the results on a data set on axes."""
+
+
+def suite_figures(frame: pd.DataFrame) -> Iterator[Figure]:
+    """Figures of the suites in evaluated results, one panel per data set with results."""
+    honest = frame[~frame["mode"].isin(LABEL_MODES)]
+    for suite, (name, title, caption, draw) in SUITE_FIGURES.items():
+        results = SuiteResults(honest, suite)
+        if len(results.done()):
+            yield Figure(name, title, caption, partial(_draw_panels, results, draw))
+
+
+def _draw_panels(results: SuiteResults, draw: Callable[..., None], figure: Any) -> None:
+    panels = [data for data in results.data if len(results.on(data).done())]
+    n_columns = min(len(panels), PANELS_PER_ROW)
+    n_rows = -(-len(panels) // n_columns)
+    with_bars = results.suite == "compare"
+    height = BARS_HEIGHT + BAR_HEIGHT * len(results.modes) if with_bars else PANEL_HEIGHT
+    figure.set_size_inches(PANEL_WIDTH * n_columns, height * n_rows)
+    for place, data in enumerate(panels, 1):
+        draw(results, data, figure.add_subplot(n_rows, n_columns, place, title=data))
+    handles, names = figure.axes[0].get_legend_handles_labels()
+    if names:
+        n_legend_columns = min(len(names), 2 * n_columns)
+        figure.legend(handles, names, loc="outside lower center", ncols=n_legend_columns)

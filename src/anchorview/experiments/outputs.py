@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -19,49 +19,14 @@ from anchorview._utils.threads import n_cores
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated, suite_results
 from anchorview.experiments.external_methods import check_method, is_external
-from anchorview.experiments.figures import FIGURES, Figure
+from anchorview.experiments.figures import Figure, suite_figures
 from anchorview.experiments.jobs import Result, Store
 from anchorview.experiments.plan import LABEL_MODES, Entry, ExperimentPlan, entries, left_out
-from anchorview.experiments.ranks import Ranking, rankings
+from anchorview.experiments.ranks import rankings
 from anchorview.experiments.result_table import ResultTable, markdown_escaped
 from anchorview.experiments.runner import Listener, run_jobs
 from anchorview.experiments.tables import RETURNED_TABLE, environment_table, tables
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
-
-JOBS_TEXT = (
-    "Each data set, method and setting is one job in a separate process, with limits of time and "
-    "memory. A job that exceeds a limit, or fails, is also a result, shown as -."
-)
-RUNS_TEXT = (
-    "Scores are means over runs, with their standard deviation (divisor n, the number of runs). "
-    "A method that ends with K-means on an embedding is fitted once, and a run is one K-means "
-    "with one random initialization. Other random methods are fitted for each run, with one "
-    "initialization. (auto) is fitted once for every four runs, since each fit is a consensus of "
-    "dozens of partitions. Deterministic methods have the same score in every run. Estimators "
-    "themselves keep the best of several initializations, without labels: scores of what they "
-    f'return are in the table "{RETURNED_TABLE}" of the suite compare.'
-)
-COLUMNS_TEXT = (
-    "Columns without parentheses have the default settings of each method; (auto) selects settings "
-    "from the views alone. Labels are used for scores only."
-)
-ORACLE_TEXT = (
-    "Except in (oracle) columns, which use the setting with the highest mean ACC against the "
-    "labels, as is common in papers, and (as published, oracle), the same with the choices of the "
-    "paper, DALMC.as_published. This is impossible in practice, so they are only compared with "
-    "each other. The maximum over more settings is higher by chance alone; the table of the chosen "
-    "settings has their numbers."
-)
-TESTS_TEXT = (
-    "†: not significantly different from the best by a two-sided Mann-Whitney U test of the runs "
-    "with Holm's correction at 5 %, where there are enough runs to reject. CPU seconds are of all "
-    "threads and child processes."
-)
-METRICS_TEXT = (
-    "ACC: fraction of samples that are correct under the best matching of clusters to classes. "
-    "NMI: normalized mutual information (arithmetic mean). F1: of pairs of samples. Purity: "
-    "fraction of samples in the largest class of their cluster. ARI: adjusted Rand index."
-)
 
 TIME_LIMIT = 3600.0
 """Default time limit of a job, in seconds."""
@@ -157,28 +122,25 @@ def write_outputs(
     paths = [_write(out / "results.csv", frame.map(_without_formula).to_csv(index=False))]
     for table in all_tables:
         paths.append(_write(out / "tables" / f"{table.name}.md", table.markdown()))
-    drawn: dict[Figure | Ranking, Path] = {}
+    ranked = (ranking.figure() for ranking in rankings(suite_results(frame)))
+    charts: dict[Figure, Chart] = {}
     try:
-        for ranking in rankings(suite_results(frame)):
-            if ranking.picture is not None:
-                drawn[ranking] = _write(out / "figures" / f"{ranking.name}.svg", ranking.picture)
-                paths.append(drawn[ranking])
-        for figure in FIGURES:
-            if written := figure.write(frame, out / "figures"):
-                drawn[figure] = written[0]
-                paths += written
+        for figure in (*filter(None, ranked), *suite_figures(frame)):
+            written = figure.write(out / "figures")
+            charts[figure] = Chart(written[0].read_text("utf-8"), figure.caption)
+            paths += written
     except MissingPackageError as error:
         missing.append(str(error))
     try:
         for table in all_tables:
             paths.append(_write(out / "tables" / f"{table.name}.tex", table.latex()))
         names = (", ".join(frame[name].unique()) for name in ("suite", "data"))
-        sections = _sections(frame, all_tables, drawn, counts, command)
+        sections = _sections(frame, all_tables, charts, counts, command)
         write_page(out / "report.html", title, " on ".join(names), [s for s in sections if s.parts])
         paths.append(out / "report.html")
     except MissingPackageError as error:
         missing.append(str(error))
-    summary = "\n".join(_summary(title, command, protocol(frame), drawn, all_tables))
+    summary = "\n\n".join(_summary(title, command, protocol(frame), charts, all_tables))
     paths.append(_write(out / "summary.md", summary))
     _remove_earlier(out, {path.relative_to(out).as_posix() for path in paths})
     if missing:
@@ -210,44 +172,68 @@ def _remove_earlier(out: Path, written: set[str]) -> None:
 
 def protocol(frame: pd.DataFrame) -> list[str]:
     """Return the paragraphs of the protocol of evaluated results."""
-    columns = COLUMNS_TEXT
+    columns = (
+        "Columns without parentheses have the default settings of each method; (auto) selects "
+        "settings from the views alone. Labels are used for scores only."
+    )
     if frame["mode"].isin(LABEL_MODES).any():
-        columns = f"{COLUMNS_TEXT} {ORACLE_TEXT}"
-    return [JOBS_TEXT, RUNS_TEXT, columns, TESTS_TEXT, METRICS_TEXT]
+        columns += (
+            " Except in (oracle) columns, which use the setting with the highest mean ACC against "
+            "the labels, as is common in papers, and (as published, oracle), the same with the "
+            "choices of the paper, DALMC.as_published. This is impossible in practice, so they are "
+            "only compared with each other. The maximum over more settings is higher by chance "
+            "alone; the table of the chosen settings has their numbers."
+        )
+    return [
+        "Each data set, method and setting is one job in a separate process, with limits of time "
+        "and memory. A job that exceeds a limit, or fails, is also a result, shown as -.",
+        "Scores are means over runs, with their standard deviation (divisor n, the number of "
+        "runs). A method that ends with K-means on an embedding is fitted once, and a run is one "
+        "K-means with one random initialization. Other random methods are fitted for each run, "
+        "with one initialization. (auto) is fitted once for every four runs, since each fit is a "
+        "consensus of dozens of partitions. Deterministic methods have the same score in every "
+        "run. Estimators themselves keep the best of several initializations, without labels: "
+        f'scores of what they return are in the table "{RETURNED_TABLE}" of the suite compare.',
+        columns,
+        "†: not significantly different from the best by a two-sided Mann-Whitney U test of the "
+        "runs with Holm's correction at 5 %, where there are enough runs to reject. CPU seconds "
+        "are of all threads and child processes.",
+        "ACC: fraction of samples that are correct under the best matching of clusters to classes. "
+        "NMI: normalized mutual information (arithmetic mean). F1: of pairs of samples. Purity: "
+        "fraction of samples in the largest class of their cluster. ARI: adjusted Rand index.",
+    ]
 
 
 def _summary(
     title: str,
     command: str,
     paragraphs: Sequence[str],
-    drawn: Iterable[Figure | Ranking],
+    figures: Collection[Figure],
     all_tables: Sequence[ResultTable],
 ) -> Iterator[str]:
-    """Yield the lines of the summary, as Markdown."""
-    yield from (f"# {markdown_escaped(title)}", "")
+    """Yield the paragraphs of the summary, as Markdown."""
+    yield f"# {markdown_escaped(title)}"
     if command:
         # Indented lines are code and need no escaping.
-        yield from ("Reproduced by:", "", f"    {' '.join(command.splitlines())}", "")
-    for paragraph in paragraphs:
-        yield from (markdown_escaped(paragraph), "")
-    if drawn:
-        yield from ("## Figures", "")
-    for figure in drawn:
+        yield from ("Reproduced by:", f"    {' '.join(command.splitlines())}")
+    yield from map(markdown_escaped, paragraphs)
+    if figures:
+        yield "## Figures"
+    for figure in figures:
         caption = markdown_escaped(f"{figure.title}. {figure.caption}")
-        yield from (f"![{caption}](figures/{figure.name}.svg)", "", f"*{caption}*", "")
-    yield from ("## Tables", "")
+        yield from (f"![{caption}](figures/{figure.name}.svg)", f"*{caption}*")
+    yield "## Tables"
     yield from (table.markdown() for table in all_tables)
 
 
 def _sections(
     frame: pd.DataFrame,
     all_tables: Sequence[ResultTable],
-    drawn: Mapping[Figure | Ranking, Path],
+    charts: Mapping[Figure, Chart],
     counts: Counter[str],
     command: str,
 ) -> Iterator[Section]:
     """Yield the sections of the report page; some may be empty."""
-    pictures = {each: Chart(path.read_text("utf-8"), each.caption) for each, path in drawn.items()}
     methods = frame["column"].str.replace(r" \((as published, )?oracle\)$", "", regex=True)
     facts = {
         "data sets": str(frame["data"].nunique()),
@@ -257,12 +243,12 @@ def _sections(
     }
     overview = [Facts(facts), *_table_parts(all_tables, "data", "environment")]
     yield Section("Overview", overview, "What was run, on which data and machines.")
-    ranks = [picture for each, picture in pictures.items() if isinstance(each, Ranking)]
+    ranks = [chart for figure, chart in charts.items() if figure.name.startswith("ranks")]
     ranks_lead = "Ranks of the methods on each data set, averaged; lower is better."
     yield Section("Ranks", [*ranks, *_table_parts(all_tables, "ranks")], ranks_lead)
-    for figure, picture in pictures.items():
-        if isinstance(figure, Figure):
-            yield Section(figure.title, [picture])
+    for figure, chart in charts.items():
+        if chart not in ranks:
+            yield Section(figure.title, [chart])
     elsewhere = ("data", "environment", "ranks", "published", "not-done")
     rest = [table for table in all_tables if not table.name.startswith(elsewhere)]
     yield Section("Tables", _table_parts(rest, ""))

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,10 +12,10 @@ from scipy import stats
 
 from anchorview.estimators.methods import REGISTRY
 from anchorview.experiments.evaluation import SuiteResults
+from anchorview.experiments.figures import Figure
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import ABLATIONS, LABEL_MODES
 from anchorview.experiments.result_table import ResultTable, marks_of_ranks, number_texts
-from anchorview.plotting.axes import svg_of
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -27,20 +27,19 @@ ENOUGH_DATA_SETS = 5
 
 
 def similar_to_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
-    """Columns that do not differ significantly from the best.
+    """Columns that do not differ significantly from the one with the highest mean; without it.
 
-    Each column is compared with that of the highest mean by a two-sided Mann-Whitney U test on the
-    scores of the runs, with Holm's correction of the p-values. The best column itself is not
-    included, nor are columns that the test could not tell from it whatever their scores, because
-    there are too few runs.
+    By a two-sided Mann-Whitney U test on the scores of the runs with Holm's correction. Columns
+    that the test could not tell from the best, as there are too few runs, are left out.
     """
     runs = {name: scores for name, scores in runs.items() if len(scores) > 1}
     if not runs:
         return set()
-    best = max(runs, key=lambda name: np.mean(runs[name]))
-    others = [name for name in runs if name != best]
+    best, *others = sorted(runs, key=lambda name: -np.mean(runs[name]))
     p_values = holm([_mann_whitney(runs[best], runs[name]) for name in others])
-    smallest = holm([_smallest_mann_whitney(len(runs[best]), len(runs[name])) for name in others])
+    # If every score of one column is above all of the other.
+    sizes = [(len(runs[best]), len(runs[name])) for name in others]
+    smallest = holm([_mann_whitney(range(n), range(n, n + m)) for n, m in sizes])
     tested = zip(others, p_values, smallest, strict=True)
     return {name for name, p, least in tested if least < LEVEL <= p}
 
@@ -71,11 +70,7 @@ class Overall:
     are too few data sets."""
 
     def similar_groups(self) -> list[list[str]]:
-        """Return the largest groups of columns that do not differ by the test of Nemenyi.
-
-        Groups and their columns are in the order of ranks; columns that differ from all others are
-        in none of them.
-        """
+        """Largest groups of columns that do not differ by the test of Nemenyi, ordered by ranks."""
         names = sorted(self.ranks, key=lambda name: self.ranks[name])
         groups: list[list[str]] = []
         for place, first in enumerate(names):
@@ -88,19 +83,15 @@ class Overall:
 
 
 def critical_difference(n_columns: int, n_data_sets: int) -> float:
-    """Difference of mean ranks from which two columns differ by the test of Nemenyi.
-
-    The family-wise level over all pairs of columns is :data:`LEVEL`.
-    """
+    """Difference of mean ranks from which two columns differ by the test of Nemenyi."""
     quantile = stats.studentized_range.ppf(1 - LEVEL, n_columns, np.inf) / np.sqrt(2)
     return float(quantile * np.sqrt(n_columns * (n_columns + 1) / (6 * n_data_sets)))
 
 
 def overall(scores: pd.DataFrame, reference: str) -> Overall:
-    """Compare columns over data sets, and test a reference column against all others.
+    """Compare columns of scores, one row per data set, and test a reference against all others.
 
-    Scores have one row per data set and one column per method; higher is better. NaN, for a method
-    that did not finish, ranks last.
+    NaN, for a method that did not finish, ranks last.
     """
     ranks = scores.rank(axis="columns", ascending=False, na_option="bottom")
     n_columns, enough = len(scores.columns), len(scores) >= ENOUGH_DATA_SETS
@@ -109,18 +100,16 @@ def overall(scores: pd.DataFrame, reference: str) -> Overall:
         # If all columns tie on all data sets, the statistic is 0 / 0.
         tied = (ranks.nunique(axis="columns") == 1).all()
         friedman = 1.0 if tied else float(stats.friedmanchisquare(*ranks.to_numpy().T).pvalue)
-    # Differences of the reference from each column that shares enough data sets with it.
-    differences = {}
-    for name in scores.columns.drop(reference) if reference in scores else ():
-        difference = (scores[reference] - scores[name]).dropna().to_numpy()
-        if len(difference) >= ENOUGH_DATA_SETS:
-            differences[name] = difference
-    # For zeros only, the statistic is 0 / 0.
-    p_values = [stats.wilcoxon(d).pvalue if d.any() else 1.0 for d in differences.values()]
+    wilcoxon = {}
+    for name in scores.columns.drop(reference):
+        differences = (scores[reference] - scores[name]).dropna().to_numpy()
+        if len(differences) >= ENOUGH_DATA_SETS:
+            # For zeros only, the statistic is 0 / 0.
+            wilcoxon[name] = stats.wilcoxon(differences).pvalue if differences.any() else 1.0
     return Overall(
-        ranks={name: float(ranks[name].mean()) for name in scores.columns},
+        ranks=dict(zip(scores.columns, ranks.mean().tolist(), strict=True)),
         friedman=friedman,
-        wilcoxon=dict(zip(differences, holm(p_values).tolist(), strict=True)),
+        wilcoxon=dict(zip(wilcoxon, holm(list(wilcoxon.values())).tolist(), strict=True)),
         critical_difference=critical_difference(n_columns, len(scores)) if enough else None,
     )
 
@@ -130,12 +119,6 @@ def _mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
     if np.ptp(a) == 0 and np.ptp(b) == 0:
         return float(a[0] == b[0])
     return float(stats.mannwhitneyu(a, b, alternative="two-sided").pvalue)
-
-
-@cache
-def _smallest_mann_whitney(n: int, m: int) -> float:
-    """p-value if every score of one column is above all of the other."""
-    return float(stats.mannwhitneyu(range(n), range(n, n + m), alternative="two-sided").pvalue)
 
 
 RANKED_SUITES = ("compare", "ablation")
@@ -157,24 +140,17 @@ class Ranking:
     left_out: Sequence[str]
     by_metric: Mapping[str, Overall]
 
-    @property
-    def title(self) -> str:
-        """Title of the picture."""
-        return f"Mean ranks by ACC{self.suffix}"
-
-    @property
-    def caption(self) -> str:
-        """How to read the picture."""
-        return (
+    def figure(self) -> Figure | None:
+        """Critical-difference picture of ACC; None if there are too few data sets."""
+        found = self.by_metric["ACC"]
+        if found.critical_difference is None:
+            return None
+        title = f"Mean ranks by ACC{self.suffix}"
+        caption = (
             f"Mean ranks by ACC over {len(self.data)} data sets{self.suffix}; 1 is best. Bars join "
             f"methods that do not differ by the test of Nemenyi at {100 * LEVEL:g} %."
         )
-
-    @property
-    def picture(self) -> str | None:
-        """Critical-difference picture of ACC as SVG; None if there are too few data sets."""
-        found = self.by_metric["ACC"]
-        return None if found.critical_difference is None else rank_picture(found, self.title)
+        return Figure(self.name, title, caption, partial(draw_ranks, found, title))
 
     def tables(self) -> Iterator[ResultTable]:
         """Mean ranks, and tests of the reference if there are enough data sets."""
@@ -249,39 +225,17 @@ def rankings(suites: Mapping[str, SuiteResults]) -> Iterator[Ranking]:
             )
 
 
-def rank_picture(found: Overall, title: str) -> str:
-    """Critical-difference picture as SVG: bars join columns that do not differ significantly."""
-    return svg_of(partial(_draw_ranks, found, title))
-
-
-def _draw_ranks(found: Overall, title: str, figure: Any) -> None:
+def draw_ranks(found: Overall, title: str, figure: Any) -> None:
+    """Draw the critical-difference picture: bars join columns that do not differ significantly."""
     names = sorted(found.ranks, key=lambda name: found.ranks[name])
     n, groups = len(names), found.similar_groups()
-    half = (n + 1) // 2
-    # Lines of text below the axis of the ranks.
-    first_name = 1 + 0.4 * len(groups)
-    figure.set_size_inches(8, 0.9 + 0.25 * (first_name + half))
-    axes = figure.add_subplot(xlim=(1, n), ylim=(first_name + half, -2.8))
-    axes.set_title(title)
-    axes.yaxis.set_visible(False)
-    axes.spines[["left", "bottom"]].set_visible(False)
-    axes.spines.top.set(visible=True, position=("data", 0))
-    axes.xaxis.tick_top()
-    axes.set_xticks(range(1, n + 1, 2 if n > 5 else 1))
-    difference = found.critical_difference or 0.0
-    line = {"color": "black", "clip_on": False, "solid_capstyle": "butt"}
-    axes.plot([1, 1 + difference], [-2, -2], linewidth=2, **line)
-    axes.text(1 + difference, -2, f"  critical difference {difference:.2f}", va="center")
-    for i, group in enumerate(groups):
-        ends = [found.ranks[group[0]], found.ranks[group[-1]]]
-        axes.plot(ends, [0.6 + 0.4 * i] * 2, linewidth=4, **line)
-    for i, name in enumerate(names):
-        is_left, rank = i < half, found.ranks[name]
-        axes.annotate(
-            f"{name} {rank:.1f}" if is_left else f"{rank:.1f} {name}",
-            (rank, 0),
-            (0.9 if is_left else n + 0.1, first_name + (i if is_left else n - 1 - i)),
-            ha="right" if is_left else "left",
-            va="center",
-            arrowprops={"arrowstyle": "-", "connectionstyle": "angle,angleA=0,angleB=90"},
-        )
+    figure.set_size_inches(6, 0.9 + 0.22 * n)
+    axes = figure.add_subplot(title=title, xlim=(0.8, n + 0.4 + 0.2 * len(groups)))
+    axes.plot([found.ranks[name] for name in names], range(n), "o", color="black")
+    for i, group in enumerate(groups, 2):
+        ends = names.index(group[0]), names.index(group[-1])
+        axes.plot([n + 0.2 * i] * 2, ends, color="black", linewidth=3, solid_capstyle="butt")
+    axes.set_yticks(range(n), [f"{name} {found.ranks[name]:.1f}" for name in names])
+    axes.set_xticks(range(1, n + 1))
+    axes.invert_yaxis()
+    axes.set_xlabel(f"mean rank; critical difference {found.critical_difference or 0:.2f}")
