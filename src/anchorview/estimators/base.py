@@ -560,20 +560,18 @@ class EmbeddingClusterer(
         X: ViewsLike,
         y: object = None,
         *,
-        views: ViewSelection | None = None,
-        join: Join | None = None,
-        batch: Any = None,
-        covariates: Any = None,
-        sample_weight: Any = None,
         scale: bool = True,
         out: PathLike | None = None,
+        **kwargs: Any,
     ) -> Any:
         """Fit, and embed the samples.
 
         Parameters
         ----------
-        X, y, views, join, batch, covariates, sample_weight, out
+        X, out, **kwargs
             As for `fit`.
+        y : ignored
+            Not used, present for API consistency by convention.
         scale : bool, default=True
             As for `transform`. Must be False with `out`, whose files hold `embedding_`.
 
@@ -587,9 +585,7 @@ class EmbeddingClusterer(
                 "out= holds the embedding as it is: use scale=False, or fit, and transform with "
                 "another out=."
             )
-        known = {"batch": batch, "covariates": covariates, "sample_weight": sample_weight}
-        given = {name: values for name, values in known.items() if values is not None}
-        self.fit(X, views=views, join=join, out=out, **given)
+        self.fit(X, out=out, **kwargs)
         rows = self.embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
