@@ -21,9 +21,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils.random import sample_without_replacement
 
-from anchorview._utils.typing import Array, Matrix
+from anchorview._utils.linalg import quotients
+from anchorview._utils.typing import Array
 from anchorview.core.batch_correction import BatchCorrection, fit_correction
-from anchorview.views.container import MultiViewData, concatenate_samples
+from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.row_source import RowSource
 from anchorview.views.sample_design import SampleDesign
@@ -57,22 +58,16 @@ def _view_distances(data: MultiViewData, deviations: tuple[Array, ...]) -> Array
     n = len(data)
     totals, shared = np.zeros((n, n)), np.zeros((n, n))
     for p, (view, deviation) in enumerate(zip(data.views, deviations, strict=True)):
-        has = np.ones(n, bool) if data.available is None else data.available[:, p]
-        rows = np.flatnonzero(has)
-        scaled = _divided(view[rows], deviation)
+        rows, factors = data.rows_with(p), quotients(1, deviation)
+        # Centering, which would make sparse rows dense, does not change distances.
+        if sparse.issparse(view):
+            scaled = view[rows].astype(np.float64) @ sparse.diags_array(factors, format="csr")
+        else:
+            scaled = dense_rows(view, rows) * factors
         pairs = np.ix_(rows, rows)
         totals[pairs] += euclidean_distances(scaled, squared=True) / view.shape[1]
         shared[pairs] += 1
-    farthest = totals.max(initial=0) + 1
-    return np.divide(totals, shared, out=np.full((n, n), farthest), where=shared > 0)
-
-
-def _divided(rows: Matrix, deviation: Array) -> Matrix:
-    # Centering, which would make sparse rows dense, does not change distances.
-    factors = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-    if sparse.issparse(rows):
-        return rows.astype(np.float64) @ sparse.diags_array(factors, format="csr")
-    return (rows if isinstance(rows, np.ndarray) else rows.toarray()) * factors
+    return np.where(shared > 0, quotients(totals, shared), totals.max(initial=0) + 1)
 
 
 def mixing(squared_distances: Array, codes: Array) -> float:
@@ -157,17 +152,14 @@ class BatchFit:
         self._positions = np.sort(sample_without_replacement(n, count, random_state=0))
         """Positions of the samples for which neighbors are found."""
         self._codes = self.design.codes[self._positions]
-        self._fitted = fit_correction(source, self.design, scales=scales, sampled=self._positions)
-        self.correction, self.moments = self._fitted.correction, self._fitted.moments
+        fitted = fit_correction(source, self.design, scales=scales, sampled=self._positions)
+        self.correction, self.moments = fitted.correction, fitted.moments
+        self._sample, self._deviations = concatenate_samples(*fitted.sample), fitted.deviations
         self.source = source.prepared(self.correction)
 
     @cached_property
-    def _sample(self) -> MultiViewData:
-        return concatenate_samples(*self._fitted.sample)
-
-    @cached_property
     def _distances_before(self) -> Array:
-        return _view_distances(self._sample, self._fitted.deviations)
+        return _view_distances(self._sample, self._deviations)
 
     def mixing(self, embedding: Any) -> dict[str, float]:
         """How well batches mix in the standardized views as given, and in the embedding."""
@@ -178,15 +170,13 @@ class BatchFit:
     def warn_if_confounded(self, labels: Any) -> None:
         """Warn if clusters cannot be told from batches, after the correction or before."""
         of_sample = self._of_sample(labels)
-        sentence = confounding_sentence(of_sample, self._codes)
-        if sentence is None:
-            deviations = tuple(view.deviation for view in self.correction.views)
-            sentence = removed_clusters_sentence(
-                self._distances_before,
-                lambda: _view_distances(self.correction(self._sample), deviations),
-                len(np.unique(of_sample)),
-                self._codes,
-            )
+        deviations = tuple(view.deviation for view in self.correction.views)
+        sentence = confounding_sentence(of_sample, self._codes) or removed_clusters_sentence(
+            self._distances_before,
+            lambda: _view_distances(self.correction(self._sample), deviations),
+            len(np.unique(of_sample)),
+            self._codes,
+        )
         if sentence is not None:
             warnings.warn(sentence, UserWarning, stacklevel=5)
 

@@ -201,19 +201,17 @@ def _columns_of(step: Any) -> FittedColumns | None:
 
 def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | None:
     """Fit the transformers of the views; None if there are none."""
-    steps = steps_by_view(preprocess, source)
-    if all(step is None for step in steps):
+    by_view = enumerate(steps_by_view(preprocess, source))
+    steps = {p: step for p, step in by_view if step is not None}
+    if not steps:
         return None
     first = None
-    if not all(step is None or isinstance(step, ViewTransformer) for step in steps):
+    if not all(isinstance(step, ViewTransformer) for step in steps.values()):
         first = source.first_rows(FIT_ROWS)
-    if source.in_parts:
-        fitted = _fitted_in_parts(source, steps, first)
-    else:
-        fitted = [_fitted_to(source.read(), p, step) for p, step in enumerate(steps)]
+    fitted = _fitted_steps(source, steps, first)
     widths, names = list(source.n_features_per_view), list(source.feature_names)
     dtypes = [source.dtype]
-    for p, step in enumerate(fitted):
+    for p, step in fitted.items():
         if isinstance(step, ENCODERS):
             with errors_of(source.describe_view(p)):
                 encoded = step.get_feature_names_out()
@@ -224,14 +222,15 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
         elif isinstance(step, CellImputer):
             with errors_of(source.describe_view(p)):
                 step.require_values(names[p])
-        elif step is not None and not isinstance(step, ViewTransformer):
+        elif not isinstance(step, ViewTransformer):
             assert first is not None
             shown = transformed(first, p, step, first.rows_with(p)[:FIT_ROWS])
             widths[p], names[p] = shown.shape[1], _names_out(step, shown.shape[1])
             dtypes.append(shown.dtype)
-        if step is not None and not widths[p]:
+        if not widths[p]:
             raise ValueError(source.problem("constant", p))
-    return Preparation(tuple(fitted), tuple(widths), tuple(names), working_precision(dtypes))
+    steps_or_none = tuple(map(fitted.get, range(len(names))))
+    return Preparation(steps_or_none, tuple(widths), tuple(names), working_precision(dtypes))
 
 
 def _warn_of_written_numbers(step: TableEncoder, view: str) -> None:
@@ -262,21 +261,17 @@ def words_of_texts(model: Any, source: RowSource, names: tuple[str, ...]) -> Pre
 
     `names` are those of the views of the source. All other views stay as they are.
     """
-    fitted = dict(
-        zip(model.view_names_in_, getattr(model, "preprocessing_", None) or (), strict=False)
-    )
-    steps = tuple(
-        step if p in source.text_views and isinstance(step := fitted.get(name), WordTfidf) else None
-        for p, name in enumerate(names)
-    )
-    if not any(steps):
+    known = getattr(model, "preprocessing_", None) or ()
+    fitted = dict(zip(model.view_names_in_, known, strict=False))
+    texts = {p: fitted.get(names[p]) for p in source.text_views}
+    steps = {p: step for p, step in texts.items() if isinstance(step, WordTfidf)}
+    if not steps:
         return None
-    features = list(source.feature_names)
-    widths = list(source.n_features_per_view)
-    for p, step in enumerate(steps):
-        if step is not None:
-            features[p], widths[p] = step.words_, len(step.words_)
-    return Preparation(steps, tuple(widths), tuple(features), source.dtype)
+    features, widths = list(source.feature_names), list(source.n_features_per_view)
+    for p, step in steps.items():
+        features[p], widths[p] = step.words_, len(step.words_)
+    steps_or_none = tuple(map(steps.get, range(len(names))))
+    return Preparation(steps_or_none, tuple(widths), tuple(features), source.dtype)
 
 
 def _names_out(step: Any, width: int) -> FeatureNames | None:
@@ -288,12 +283,7 @@ def _names_out(step: Any, width: int) -> FeatureNames | None:
     return out if len(out) == width else None
 
 
-def _fitted_to(data: MultiViewData, p: int, step: Any) -> Any:
-    if step is None:
-        return None
-    rows = data.rows_with(p)
-    if not len(rows):
-        raise ValueError(data.problem("missing", p))
+def _fitted_to(data: MultiViewData, p: int, step: Any, rows: Array) -> Any:
     _require_counts(data, p, step)
     with errors_of(data.describe_view(p)):
         if isinstance(step, Similarity):
@@ -318,50 +308,47 @@ def _columns_of_samples(data: MultiViewData, p: int) -> Array:
     return columns
 
 
-def _fitted_in_parts(source: RowSource, steps: list[Any], first: MultiViewData | None) -> list[Any]:
-    fitted = list(steps)
-    merged, others = [], []
-    for p, step in enumerate(steps):
-        if step is None:
-            continue
-        if isinstance(step, ViewTransformer) and hasattr(step, "merge"):
-            merged.append(p)
-        elif not learns(step):
-            assert first is not None
-            fitted[p] = _fitted_to(first, p, step)
-        elif hasattr(step, "partial_fit"):
-            others.append(p)
-        else:
+def _fitted_steps(
+    source: RowSource, steps: dict[int, Any], first: MultiViewData | None
+) -> dict[int, Any]:
+    """Fitted transformers; of samples in parts they are merged, or see one part after the other."""
+    at_once, part_by_part = {}, {}
+    for p, step in steps.items():
+        if not source.in_parts or (isinstance(step, ViewTransformer) and hasattr(step, "merge")):
+            at_once[p] = step
+        elif hasattr(step, "partial_fit") and learns(step):
+            part_by_part[p] = step
+        elif learns(step):
             raise ValueError(
                 f"{source.describe_view(p)}: {step_name(step)} needs all samples in memory, but "
                 "the views are read in parts. Use a transformer with partial_fit, transform the "
                 "view beforehand, or read it into memory."
             )
-    found: dict[int, Any] = {}
+    ready = {p: step for p, step in steps.items() if p not in at_once and p not in part_by_part}
+    found: dict[int, Any] = {} if first is None else _fitted_part(ready, first)
 
     def add(part: MultiViewData) -> None:
-        for p in others:
-            rows = part.rows_with(p)
-            if len(rows):
-                found[p] = fitted[p]
+        for p, step in part_by_part.items():
+            if len(rows := part.rows_with(p)):
+                found[p] = step
                 with errors_of(part.describe_view(p)):
-                    fitted[p].partial_fit(_input(part, p, fitted[p], rows))
+                    step.partial_fit(_input(part, p, step, rows))
 
-    if merged:
-        fit_part = partial(_fitted_part, {p: steps[p] for p in merged})
-        found = source.reduce_as_is(fit_part, _merge_steps, "preprocessing")
-    if others:
+    if at_once:
+        fit_part = partial(_fitted_part, at_once)
+        fitted: dict[int, Any] = source.reduce_as_is(fit_part, _merge_steps, "preprocessing")
+        found |= fitted
+    if part_by_part:
         source.for_each_part(add, "preprocessing")
-    for p in sorted((*merged, *others)):
+    for p in steps:
         if p not in found:
             raise ValueError(source.problem("missing", p))
-        fitted[p] = found[p]
-    return fitted
+    return found
 
 
 def _fitted_part(steps: dict[int, Any], part: MultiViewData) -> dict[int, Any]:
-    has = [p for p in steps if len(part.rows_with(p))]
-    return {p: _fitted_to(part, p, clone(steps[p])) for p in has}
+    rows = {p: part.rows_with(p) for p in steps}
+    return {p: _fitted_to(part, p, clone(steps[p]), has) for p, has in rows.items() if len(has)}
 
 
 def _merge_steps(a: dict[int, Any], b: dict[int, Any]) -> dict[int, Any]:
@@ -411,11 +398,10 @@ def _require_counts(data: MultiViewData, p: int, step: Any) -> None:
     view: Any = data.views[p]
     if not isinstance(step, CountTransformer) or isinstance(view, TableView):
         return
-    known = data.rows_with(p)
-    rows, columns = ((view if len(known) == len(data) else view[known]) < 0).nonzero()
+    rows, columns = (view < 0).nonzero()
     if not len(rows):
         return
-    row, column = int(known[rows[0]]), int(columns[0])
+    row, column = int(rows[0]), int(columns[0])
     raise ValueError(
         f"{data.describe_view(p)} has {view[row, column]:.3g} at {data.cell(p, row, column)}: "
         "preprocess needs counts, which are not negative. Leave the view out of preprocess if it "
