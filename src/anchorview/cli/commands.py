@@ -60,8 +60,7 @@ def anchorview(
     if version:
         typer.echo(f"anchorview {__version__}")
         raise typer.Exit
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+    experiment_commands.help_without_command(context)
 
 
 @command(app)
@@ -80,12 +79,11 @@ def fit(
 
     Settings and, without -k, the number of clusters are chosen.
 
-    More: anchorview fit --help-all (views, preprocessing, tables, batches, settings).
+    More: fit --help-all (views, preprocessing, tables, batches, settings).
     """
 
     def load() -> LoadedData:
-        opened = chosen.scheduler is not None
-        limit = chosen.memory_limit
+        opened, limit = chosen.scheduler is not None, chosen.memory_limit
         loaded = reading.load(data, batch, limit, weights=weights, on_disk=opened)
         if labels_known is not None:
             loaded = replace(loaded, known=read_known(labels_known, loaded))

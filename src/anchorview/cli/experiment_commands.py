@@ -36,7 +36,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def experiment(context: typer.Context) -> None:
+def help_without_command(context: typer.Context) -> None:
     """Print the help if no command follows."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -58,31 +58,28 @@ class PlanOptions:
     )
     methods: list[str] | None = option(
         "Method of the suites compare and runtime, such as dalmc, auto or concat-kmeans, or "
-        "mypackage.mymvc:MyMVC for a class of yours; all of this package by default. May be "
-        "repeated.",
+        "mypackage.mymvc:MyMVC for a class of yours; all by default. May be repeated.",
         "--method",
         metavar="NAME",
     )
     modes: list[str] | None = option(
-        "default: default settings; auto: settings chosen without classes; oracle: settings chosen "
-        "with the true classes; published: DALMC with the choices of the paper, settings chosen "
-        "with the true classes too; all four by default. May be repeated.",
+        "default, auto (settings chosen without classes), oracle (chosen with the true classes) or "
+        "published (DALMC as in the paper, chosen with the true classes too); all by default. May "
+        "be repeated.",
         "--mode",
         metavar="MODE",
     )
     runs: int | None = option("K-means runs per job (20).", min=1)
     seed: int | None = option("Random seed (0).")
     time_limit: float | None = option(
-        "Seconds that a job may take, all its runs together (3600).", min=0.001
+        "Seconds that a job with all runs may take (3600).", min=0.001
     )
-    memory_limit: str | None = option(
-        "Memory of a job, such as 4GB; by default an equal share of the free memory."
-    )
+    memory_limit: str | None = option("Memory of a job, such as 4GB (a share of what is free).")
 
     def applied_to(self, plan: "ExperimentPlan") -> "ExperimentPlan":
         """Plan with the values that were given."""
-        lists = {name: tuple(each) for name, each in vars(self).items() if isinstance(each, list)}
         given = {name: each for name, each in vars(self).items() if each is not None}
+        lists = {name: tuple(each) for name, each in given.items() if isinstance(each, list)}
         return replace(plan, **given | lists)
 
 
@@ -105,11 +102,7 @@ def run_suite(
         default=Path("experiments"),
     ),
     jobs: int | None = option("Number of parallel jobs; number of cores by default.", min=1),
-    retry: bool = option(
-        "Rerun jobs that failed or exceeded a limit, for example with other limits.",
-        "--retry",
-        default=False,
-    ),
+    retry: bool = option("Rerun jobs that failed or exceeded a limit.", "--retry", default=False),
 ) -> None:
     """Run a suite of experiments; after an interruption, the same command resumes it.
 
@@ -138,9 +131,9 @@ def run_suite(
         raise ValueError(f"--out and --data are the same folder, {out}. Pass two names.")
     paths = {f"the data set {each.path}": each.path for each in sets if each.path is not None}
     require_separate({"--out": out}, paths)
+    how: dict[str, Any] = {"n_jobs": jobs, "retry": retry, "listen": _progress_report()}
     try:
         with progress_bar(shown=watched()):
-            how: dict[str, Any] = {"n_jobs": jobs, "retry": retry, "listen": _progress_report()}
             results = run_plan(plan, sets, out, command=command_line(), **how)
     except KeyboardInterrupt as stop:
         stop.args = ("finished jobs are kept; the same command resumes the run",)

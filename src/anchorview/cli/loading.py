@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import report_progress
 from anchorview.cli.options import option, parse_pairs
 
@@ -97,29 +98,22 @@ class TableOptions:
         metavar="VIEW=MATRIX",
         panel="Views",
     )
-    drop: list[str] | None = _table(
-        "Column of tables to leave out, as COLUMN or TABLE:COLUMN.", metavar="COLUMN"
-    )
-    id_column: bool = _table(
+    drop: list[str] | None = _table("Column to leave out.", metavar="[TABLE:]COLUMN")
+    no_id_column: bool = _table(
         "Tables have no sample ids in the first column; match rows by position.",
-        " /--no-id-column",
-        default=True,
-        show_default=False,
+        "--no-id-column",
+        default=False,
     )
-    header: bool = _table(
-        "CSV files have no names of columns.", " /--no-header", default=True, show_default=False
-    )
+    no_header: bool = _table("CSV files have no names of columns.", "--no-header", default=False)
     sep: str | None = _table("Separator in CSV files; detected by default.", metavar="TEXT")
     decimal: str | None = _table("Decimal mark in CSV files; detected by default.", metavar="TEXT")
     encoding: str | None = _table("Encoding of CSV files; detected by default.")
     dates: str | None = _table(
         "Form of dates in CSV files, such as %d.%m.%Y; detected by default.", metavar="FORMAT"
     )
-    na_values: list[str] | None = _table(
-        "Text in CSV files that means a missing value, as empty cells do.", metavar="TEXT"
-    )
+    na_values: list[str] | None = _table("Text in CSV files for missing values.", metavar="TEXT")
     zero_rows_missing: bool = _table(
-        "Treat a row of zeros as a sample without this view.", "--zero-rows-missing", default=False
+        "A row of zeros is a sample without this view.", "--zero-rows-missing", default=False
     )
 
     @property
@@ -128,8 +122,8 @@ class TableOptions:
         names = ("sep", "decimal", "encoding", "dates", "na_values")
         given = {name: value for name in names if (value := getattr(self, name))}
         return {
-            "id_column": self.id_column,
-            "header": self.header,
+            "id_column": not self.no_id_column,
+            "header": not self.no_header,
             "csv": given or None,
             "views": parse_pairs(self.views, "--view", _matrix_or_columns),
             "drop": tuple(self.drop or ()),
@@ -148,9 +142,7 @@ class ReadingOptions(TableOptions):
         "Variable, column or key of obs with the known classes, used only for scores; y, gt, "
         "labels or a similar name by default."
     )
-    categorical: list[str] | None = _table(
-        "Column that is a category, such as a code that is a number.", metavar="COLUMN"
-    )
+    categorical: list[str] | None = _table("Column of numbers that are codes.", metavar="COLUMN")
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -180,13 +172,14 @@ class ReadingOptions(TableOptions):
         from anchorview.datasets.file_contents import ReadOptions
         from anchorview.datasets.reading import read_or_open
 
+        zeros = self.zero_rows_missing
         if on_disk:
-            data = LoadedData(open_views(path, **self.arguments))
+            file = open_views(path, **self.arguments)
         else:
-            zeros, given = self.zero_rows_missing, ReadOptions(**self.arguments)
-            budget = DATA_SHARE * memory_budget(memory_limit)
-            data = LoadedData(read_or_open(path, given, budget, zero_rows_missing=zeros))
-        if self.zero_rows_missing and data.on_disk:
+            given, budget = ReadOptions(**self.arguments), DATA_SHARE * memory_budget(memory_limit)
+            file = read_or_open(path, given, budget, zero_rows_missing=zeros)
+        data = LoadedData(file)
+        if zeros and data.on_disk:
             raise ValueError(
                 "--zero-rows-missing needs the data in memory. Convert them with 'anchorview "
                 "convert --zero-rows-missing' first, and pass the new folder."
@@ -235,10 +228,10 @@ class MetadataOptions:
 
     def require_report(self, report: Path | None) -> None:
         """Raise if nothing would be done with the options."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
+        given = [name for name, value in vars(self).items() if value is not None]
         if given and (report is None or self.metadata is None):
             needed = "--report" if self.metadata is not None else "--metadata"
-            raise ValueError(f"--{next(iter(given))} needs {needed} FILE.")
+            raise ValueError(f"--{given[0]} needs {needed} FILE.")
 
     def added_to(self, data: LoadedData) -> LoadedData:
         """Data with what the report shows of their samples."""
@@ -280,7 +273,6 @@ def _rows_by_sample(
     """
     import pandas as pd
 
-    from anchorview._utils.errors import DataFileError
     from anchorview.datasets.file_contents import ReadOptions
     from anchorview.datasets.formats.table_files import read_table
 
@@ -320,7 +312,6 @@ def _read_column(path: Path, data: LoadedData, what: str, *, positions: bool = F
     """
     import pandas as pd
 
-    from anchorview._utils.errors import DataFileError
     from anchorview.datasets.file_contents import ReadOptions
     from anchorview.datasets.formats.table_files import read_table
 

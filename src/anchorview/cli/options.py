@@ -197,20 +197,17 @@ class Settings:
     """Settings of DALMC."""
 
     n_anchors: int | None = _setting("Number of anchors (number of clusters).", min=1)
-    n_components: int | None = _setting(
-        "Components of each view's representation (twice the number of clusters).", min=1
-    )
+    n_components: int | None = _setting("Components per view (twice the clusters).", min=1)
     beta: float | None = _setting("Weight of the alignment of the views (0.1).", min=0)
     scaling: str | None = _setting("zscore-unit, unit-center, zscore, unit or none (zscore-unit).")
     solver: SolverName | None = _setting("All but truncated give the same result (auto).")
-    assignment: AssignmentName | None = _setting(
-        "How labels are computed from the embedding (kmeans)."
-    )
+    assignment: AssignmentName | None = _setting("Clustering of the embedding (kmeans).")
     n_init: int | None = _setting("Number of restarts (10).", min=1)
     max_iter: int | None = _setting("Maximum number of iterations (50).", min=1)
-    tol: float | None = _setting(
-        "Relative change of the objective that ends the iterations (0.0001).", min=0
-    )
+    tol: float | None = _setting("Relative change of the objective to stop at (0.0001).", min=0)
+
+
+NOT_OF_THE_ESTIMATOR = ("method", "scheduler", "reference")
 
 
 @dataclass(frozen=True)
@@ -225,9 +222,7 @@ class FitOptions(Settings):
         parser=parse_n_clusters,
         metavar="K",
     )
-    budget: BudgetName | None = option(
-        "Settings that are tried: fast, default or thorough.", metavar="NAME"
-    )
+    budget: BudgetName | None = option("Effort: fast, default or thorough.", metavar="NAME")
     preprocess: list[str] | None = option(
         "Preprocess a view, or all: lognorm, clr or tfidf (counts), impute-mean or impute-median "
         "(single missing values), table, kernel, distance or graph (square views).",
@@ -245,35 +240,31 @@ class FitOptions(Settings):
         metavar="MODEL",
         panel="Samples",
     )
-    memory_limit: str | None = _computation(
-        "Memory to use, such as 2GB; half of the free memory by default."
-    )
+    memory_limit: str | None = _computation("Memory to use, such as 2GB (half of what is free).")
     random_state: int = option("Random seed.", "--seed", default=0, min=0, metavar="N")
     method: Literal["auto", "dalmc"] | None = _computation(
-        "auto is dalmc with settings chosen by agreement, and the default unless a setting of "
-        "dalmc is given."
+        "auto, which chooses the settings of dalmc, is the default unless one of them is given."
     )
     scheduler: str | None = _computation(
         "Dask scheduler, such as tcp://host:8786, whose workers read the files and compute."
     )
-    verbose: bool = _computation(
-        "Print sizes and times of the stages on standard error.", "--verbose", default=False
-    )
+    verbose: bool = _computation("Print sizes and times of stages.", "--verbose", default=False)
 
     def estimator(self) -> Any:
         """Estimator of the method, with the parameters that were given."""
         from anchorview import DALMC, AutoDALMC
 
+        steps: Any = self.preprocess
+        one = steps is not None and len(steps) == 1 and "=" not in steps[0]
         values = vars(self) | {
-            "preprocess": _steps(self.preprocess),
+            "preprocess": steps[0] if one else parse_pairs(steps, "--preprocess"),
             "view_importance": parse_pairs(self.view_importance, "--importance", float),
             "verbose": int(self.verbose),
         }
-        for name in ("method", "scheduler", "reference"):
-            del values[name]
-        given = {name: value for name, value in values.items() if value is not None}
+        names = [name for name, value in values.items() if value is not None]
+        given = {name: values[name] for name in names if name not in NOT_OF_THE_ESTIMATOR}
         settings = [name.replace("_", "-") for name in given if name in Settings.__annotations__]
-        if (self.method or "auto") == "auto" and not settings:
+        if self.method != "dalmc" and not settings:
             return AutoDALMC(**given)
         if self.method == "auto":
             raise ValueError(f"--{settings[0]} is a setting of dalmc: leave out --method auto.")
@@ -287,10 +278,3 @@ class FitOptions(Settings):
                 "without settings, chooses the number."
             )
         return DALMC(**given)
-
-
-def _steps(given: list[str] | None) -> Any:
-    """Preprocessing of all views by one step, or by view."""
-    if given is not None and len(given) == 1 and "=" not in given[0]:
-        return given[0]
-    return parse_pairs(given, "--preprocess")

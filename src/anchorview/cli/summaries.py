@@ -12,7 +12,6 @@ from anchorview.cli.terminal import printable, table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from anchorview.cli.loading import LoadedData
 
@@ -76,7 +75,7 @@ def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, A
         "n_iter": int(model.n_iter_),
     }
     if model.cluster_names_ is not None:
-        record["cluster_names"] = list(model.cluster_names_)
+        record["cluster_names"] = model.cluster_names_
     if model.changes_ is not None:
         changes = model.changes_.reset_index().astype(object)
         record["changes"] = changes.where(changes.notna(), None).to_dict("records")
@@ -99,7 +98,7 @@ def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, A
 
 def prediction_record(model: Any, labels: Any, confidence: Any, level: int | None) -> Record:
     """Sizes of the clusters that a model predicted, at the chosen level or another."""
-    n_clusters = model.n_clusters_ if level is None else level
+    n_clusters = level or model.n_clusters_
     return {
         "n_samples": len(labels),
         "n_clusters": n_clusters,
@@ -223,12 +222,11 @@ def _level_lines(model: Any) -> Iterator[str]:
         yield f"{len(lines) - MAX_SPLITS} more clusters split"
 
 
-def _n_doubtful(model: Any, confidence: "NDArray[Any] | None") -> int | None:
+def _n_doubtful(model: Any, confidence: Any) -> int | None:
     return None if confidence is None else int((confidence < model.confidence_threshold_).sum())
 
 
-def _sizes(labels: "NDArray[Any]", n_clusters: int) -> list[int]:
+def _sizes(labels: Any, n_clusters: int) -> Any:
     import numpy as np
 
-    sizes: list[int] = np.bincount(labels, minlength=n_clusters).tolist()
-    return sizes
+    return np.bincount(labels, minlength=n_clusters).tolist()

@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.docstring_fragments import docstring_filler
-from anchorview._utils.typing import Array
 from anchorview.estimators.preparation import step_name
 from anchorview.inspection.labeled_parts import require_labels
 from anchorview.views.alignment import matched_rows
@@ -105,19 +104,15 @@ def write_results(
     )
     labels = pd.Categorical.from_codes(np.where(rows < 0, -1, codes), categories)
     columns: dict[str, Any] = {key: labels.remove_unused_categories()}
-    confidence = getattr(model, "confidence_", None)
-    if confidence is not None:
-        columns[f"{key}_confidence"] = np.where(rows < 0, np.nan, np.asarray(confidence)[rows])
-    embedding = getattr(model, "embedding_", None)
-    if embedding is not None:
-        embedding = np.asarray(embedding)[rows]
-        embedding[rows < 0] = np.nan
-    _write_cells(data, key, columns, embedding)
+    for name, learned in {f"{key}_confidence": "confidence_", f"X_{key}": "embedding_"}.items():
+        if getattr(model, learned, None) is not None:
+            columns[name] = np.asarray(getattr(model, learned))[rows]
+            columns[name][rows < 0] = np.nan
+    _write_cells(data, key, columns)
     for modality in getattr(data, "mod", {}).values():
         if not modality.is_view:
             cells = data.obs_names.get_indexer(modality.obs_names)
-            of_cells = {name: column[cells] for name, column in columns.items()}
-            _write_cells(modality, key, of_cells, None if embedding is None else embedding[cells])
+            _write_cells(modality, key, {name: each[cells] for name, each in columns.items()})
     params = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     data.uns[key] = {
         "params": {name: _storable(value) for name, value in params.items()},
@@ -144,17 +139,13 @@ def writable_object(data: Any, key: str, copy: bool = False) -> Any:
     return data
 
 
-def _write_cells(
-    cells: AnnotatedData, key: str, columns: Mapping[str, Any], embedding: Array | None
-) -> None:
+def _write_cells(cells: AnnotatedData, key: str, columns: Mapping[str, Any]) -> None:
     # Confidence and embedding of an earlier model do not belong to these clusters.
     if f"{key}_confidence" in cells.obs:
         del cells.obs[f"{key}_confidence"]
     cells.obsm.pop(f"X_{key}", None)
-    for column, values in columns.items():
-        cells.obs[column] = values
-    if embedding is not None:
-        cells.obsm[f"X_{key}"] = embedding
+    for name, values in columns.items():
+        (cells.obs if values.ndim == 1 else cells.obsm)[name] = values
 
 
 def _view_results(model: Any) -> dict[str, Any]:
@@ -177,19 +168,16 @@ def _view_results(model: Any) -> dict[str, Any]:
 
 def _level_results(model: Any) -> dict[str, Any]:
     """Curve of the number of clusters and levels, if the number was chosen."""
-    curve, levels = getattr(model, "curve_", None), getattr(model, "levels_", None)
-    if curve is None or levels is None:
+    if getattr(model, "curve_", None) is None:
         return {}
+    curve = pd.DataFrame({"agreement": model.curve_, "chance": model.chance_curve_})
+    tables = {"curve": curve.reindex(model.curve_.index), "levels": model.levels_}
     return {
-        "curve": {
-            "n_clusters": np.asarray(curve.index),
-            "agreement": np.asarray(curve),
-            "chance": np.asarray(model.chance_curve_.reindex(curve.index)),
-        },
-        "levels": {
-            "n_clusters": np.asarray(levels.index),
-            **{name: np.asarray(levels[name]) for name in levels.columns},
-        },
+        key: {
+            "n_clusters": np.asarray(table.index),
+            **{name: np.asarray(column) for name, column in table.items()},
+        }
+        for key, table in tables.items()
     }
 
 
