@@ -23,7 +23,6 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes
 from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors
-from anchorview.datasets.formats.csv import warn_of_detected
 from anchorview.datasets.formats.npy import (
     FEATURE_NAMES,
     LABELS,
@@ -31,7 +30,13 @@ from anchorview.datasets.formats.npy import (
     without_objects,
     write_npy_header,
 )
-from anchorview.datasets.formats.table import Table, checked_ids, table_view, union_of_samples
+from anchorview.datasets.formats.table import (
+    Table,
+    checked_ids,
+    table_view,
+    union_of_samples,
+    warn_of_detected,
+)
 from anchorview.datasets.formats.table_files import integers_if_all, read_labels, tables_of
 from anchorview.datasets.reading import existing_format, open_views, read_views, stays_on_disk
 from anchorview.views.anndata_matrices import ViewSelection
@@ -218,7 +223,7 @@ def _tables(path: Path, options: ReadOptions) -> _Data:
         features = column_names(columns)
         views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))
     target = read_labels(label_table, ids, options)
-    warn_of_detected([*tables.values(), *filter(None, [label_table])])
+    warn_of_detected([*tables.values(), label_table])
     return views, target, integers_if_all(ids)
 
 

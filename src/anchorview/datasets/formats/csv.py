@@ -22,7 +22,7 @@ from pandas.tseries.api import guess_datetime_format
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import require_memory
-from anchorview._utils.text import listed, one_line, quoted
+from anchorview._utils.text import listed, one_line
 from anchorview.datasets.file_contents import ReadOptions
 from anchorview.datasets.formats.table import CODE, Table, rows_in_block
 from anchorview.views.table_columns import EXACT, ID_COLUMNS
@@ -70,6 +70,8 @@ DATE = re.compile("(?=.*%Y)(?=.*%d)(?=.*%[mbB])")
 class CsvTable(Table):
     """A CSV or TSV file."""
 
+    advice = "Correct the values, or give them as na_values if they mean missing ones."
+
     def __init__(self, path: Path, name: str, options: ReadOptions) -> None:
         super().__init__(path, name, options)
         self._given = dict(options.csv or {})
@@ -78,8 +80,6 @@ class CsvTable(Table):
                 f"csv has {sorted(unknown)[0]!r}; it may have {listed(list(DIALECT))}."
             )
         self._is_compressed = path.name.lower().endswith(".gz")
-        self.detected: dict[str, str] = {}
-        """What is not given and not usual, with an example; complete when the table is read."""
 
     def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
         if block_bytes is None:
@@ -295,49 +295,21 @@ class CsvTable(Table):
 
     def _require_header(self, first: list[str]) -> None:
         """Raise if the first row is a sample, or if there is no column of sample ids."""
-        name, *fields = map(str.strip, first)
+        names = list(map(str.strip, first))
         if self.options.has_ids:
             # Numbers may be the names of features, such as wavelengths, beside that of the ids.
-            name = name.lower()
+            name = names.pop(0).lower()
             is_named = name in {"", *ID_COLUMNS} or name.endswith(("id", "name", "gene"))
         else:
             # pandas writes the names 0, 1, 2, ... for columns without.
             is_named = first == list(map(str, range(len(first))))
-            fields = [name, *fields]
-        given = list(filter(None, fields))
+        given = list(filter(None, names))
         if given and not is_named and self._numbers(pd.Series(given)).notna().all():
             raise DataFileError(
                 f"the first row is {', '.join(first[:3])}, ..., like a sample, but must be a "
                 "header with the names of the columns. Add one, or pass header=False if it is a "
                 "sample. If it is a header, name the column of the sample ids 'id', or pass "
                 "id_column=False to match rows by position."
-            )
-
-
-def warn_of_detected(tables: Iterable[Table]) -> None:
-    """Warn of how tables are written, as far as it is unusual, and of columns with odd values."""
-    files: dict[tuple[str, ...], list[CsvTable]] = {}
-    for table in tables:
-        if isinstance(table, CsvTable) and table.detected:
-            files.setdefault(tuple(table.detected), []).append(table)
-    for dialect, alike in files.items():
-        found = [
-            f"{part} ({quoted(alike[0].detected[part])})" if alike[0].detected[part] else part
-            for part in dialect
-        ]
-        warnings.warn(
-            f"{listed([table.title for table in alike])}: read with {', '.join(found)}. This was "
-            f"detected: give {', '.join(DIALECT[:4])} if it is wrong.",
-            stacklevel=3,
-        )
-    for table in tables:
-        given = ", or give them as na_values if they mean missing ones"
-        advice = f"Correct the values{given if isinstance(table, CsvTable) else ''}."
-        for name, doubt in table.doubts.items():
-            warnings.warn(
-                f"{table.subject}: column {quoted(name)} has {doubt}, so that it is read as text. "
-                f"{advice}",
-                stacklevel=3,
             )
 
 

@@ -17,15 +17,9 @@ EXCEL_SUFFIX = ".xlsx"
 class SheetTable(Table):
     """A sheet of a workbook."""
 
-    @property
-    def title(self) -> str:
-        """Name for messages."""
-        return f"{self.path.name}, sheet {self.name!r}"
-
-    @property
-    def subject(self) -> str:
-        """What errors begin with."""
-        return f"{self.path}: sheet {self.name!r}"
+    def __init__(self, path: Path, name: str, options: ReadOptions) -> None:
+        super().__init__(path, name, options)
+        self.title, self.subject = f"{path.name}, sheet {name!r}", f"{path}: sheet {name!r}"
 
     @property
     def columns(self) -> list[Any]:

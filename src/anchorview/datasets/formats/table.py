@@ -1,8 +1,9 @@
 """Tables of all formats: their rows, and checks of their sample ids and columns."""
 
 import re
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import combinations
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import DataFileError
-from anchorview._utils.text import quoted
+from anchorview._utils.text import listed, quoted
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors
 from anchorview.views.alignment import require_shared_ids, union_of_ids
 from anchorview.views.table_columns import TableView, concatenated
@@ -30,22 +31,19 @@ NO_VIEW = (
 class Table(ABC):
     """A table of a file, with a row per sample."""
 
+    advice = "Correct the values."
+    """What to do about single values that are no numbers."""
+
     def __init__(self, path: Path, name: str, options: ReadOptions) -> None:
         self.path, self.options = path, options
         self.name = name
         """Name of the file without suffix, or of the sheet."""
+        self.detected: dict[str, str] = {}
+        """How it is written, if not as usual and not given, with examples, once it is read."""
         self.doubts: dict[str, str] = {}
-        """Columns that are nearly numbers or dates, with what they hold instead."""
-
-    @property
-    def title(self) -> str:
-        """Name for messages."""
-        return self.path.name
-
-    @property
-    def subject(self) -> str:
-        """What errors begin with."""
-        return str(self.path)
+        """Warnings of columns that are nearly numbers or dates."""
+        self.title, self.subject = path.name, str(path)
+        """Name for messages, and what errors begin with."""
 
     def errors(self) -> AbstractContextManager[None]:
         """Name the table in errors."""
@@ -93,11 +91,28 @@ class Table(ABC):
         failed = np.flatnonzero(texts.notna() & values.isna() & (texts.str.lower() != "nan"))
         if len(failed) and 2 * len(failed) < (n_known := texts.count()):
             self.doubts[name] = (
-                f"{kind}, but {len(failed)} of {n_known} values are none, the first "
-                f"{quoted(texts.iloc[failed[0]])} in row "
-                f"{texts.index[failed[0]] + 1}"
+                f"{self.subject}: column {quoted(name)} has {kind}, but {len(failed)} of {n_known} "
+                f"values are none, the first {quoted(texts.iloc[failed[0]])} in row "
+                f"{texts.index[failed[0]] + 1}, so that it is read as text. {self.advice}"
             )
         return not len(failed)
+
+
+def warn_of_detected(tables: Iterable[Table | None]) -> None:
+    """Warn of how tables are written, as far as it is unusual, and of columns with odd values."""
+    given = [table for table in tables if table is not None]
+    files: dict[tuple[str, ...], list[Table]] = {}
+    for table in given:
+        files.setdefault(tuple(table.detected), []).append(table)
+    for alike in files.values():
+        if found := [f"{x} ({quoted(e)})" if e else x for x, e in alike[0].detected.items()]:
+            warnings.warn(
+                f"{listed([table.title for table in alike])}: read with {', '.join(found)}. This "
+                "was detected: give sep, decimal, encoding, dates if it is wrong.",
+                stacklevel=3,
+            )
+    for doubt in (doubt for table in given for doubt in table.doubts.values()):
+        warnings.warn(doubt, stacklevel=3)
 
 
 def rows_in_block(block_bytes: int | None, n_columns: int) -> int:
@@ -127,9 +142,7 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
         raise DataFileError(
             f"row {missing[0] + 1} has no sample id. Add it, or remove rows above the header."
         )
-    # The first id tells at once that most ids are no numbers.
-    first = pd.to_numeric(np.array([str(sample) for sample in ids[:1]]), errors="coerce")
-    if options.id_column is True and pd.notna(first).any():
+    if options.id_column is True:
         # Numbers that are not all integers are measurements.
         numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
         fractions = np.flatnonzero(numbers % 1 != 0)
@@ -161,8 +174,6 @@ def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "
                 f"number of rows: {', '.join(f'{file} {len(i)}' for file, i in ids.items())}. Add "
                 "ids, or the missing rows."
             )
-        return next(iter(ids.values()))
-    if len(ids) == 1:
         return next(iter(ids.values()))
     for (file, own), (other, others) in combinations(ids.items(), 2):
         alone, elsewhere = own[~own.isin(others)], others[~others.isin(own)]

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import listed
@@ -25,7 +24,7 @@ from anchorview.datasets.file_contents import (
     natural,
     require_regular_file,
 )
-from anchorview.datasets.formats.csv import CsvTable, warn_of_detected
+from anchorview.datasets.formats.csv import CsvTable
 from anchorview.datasets.formats.excel import EXCEL_SUFFIX, sheets_of
 from anchorview.datasets.formats.parquet import ParquetTable, parquet_view
 from anchorview.datasets.formats.table import (
@@ -35,8 +34,8 @@ from anchorview.datasets.formats.table import (
     require_content,
     table_view,
     union_of_samples,
+    warn_of_detected,
 )
-from anchorview.views.alignment import reindex_rows
 from anchorview.views.input_grammar import divided_file
 from anchorview.views.stored_view import View, ViewFile
 
@@ -68,17 +67,11 @@ def read_tables(path: Path, options: ReadOptions) -> ViewFile:
         target: Any = labels_by_id(labels, ids, f"the column {options.labels!r}")
     else:
         target = read_labels(label_table, ids, options)
-    warn_of_detected([*tables.values(), *filter(None, [label_table])])
+    warn_of_detected([*tables.values(), label_table])
     sample_ids = integers_if_all(ids)
-    views: dict[str, View] = {}
-    available = np.ones((len(ids), len(frames)), dtype=bool)
-    for p, (name, frame) in enumerate(frames.items()):
-        rows = frame.index.get_indexer(ids)
-        available[:, p] = rows >= 0
-        index = ids if sample_ids is None else sample_ids
-        aligned = _reindexed(frame, rows)
-        aligned.index = index
-        views[name] = aligned
+    index = ids if sample_ids is None else sample_ids
+    views: dict[str, View] = {n: _aligned(f, ids).set_axis(index) for n, f in frames.items()}
+    available = np.column_stack([ids.isin(frame.index) for frame in frames.values()])
     if target is not None:
         target = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
     file = ViewFile(views, target, path, sample_ids, available)
@@ -92,12 +85,13 @@ def _divides(tables: Mapping[str, Table], options: ReadOptions) -> bool:
     return len(tables) == 1 and not all(isinstance(x, str) and x in titles for x in given)
 
 
-def _reindexed(table: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
-    if np.array_equal(rows, np.arange(len(table))):
-        return table.copy(deep=False)
-    if not all_numbers(table):
-        return table.set_axis(range(len(table))).reindex(rows)
-    return pd.DataFrame(reindex_rows(table.to_numpy(), rows), columns=table.columns, copy=False)
+def _aligned(table: pd.DataFrame, ids: "pd.Index[Any]") -> pd.DataFrame:
+    """Rows of these samples; without a row, all cells are missing."""
+    if table.index.equals(ids):
+        return table
+    if all_numbers(table) and not ids.isin(table.index).all():
+        table = table.astype(np.result_type(np.float16, *table.dtypes))
+    return table.reindex(ids)
 
 
 def open_parquet(path: Path, options: ReadOptions) -> ViewFile:
