@@ -135,7 +135,7 @@ def convert(
         kept = (with_nan(view.dtype) if view.missing.any() else view.dtype for view in sources)
         types = [np.dtype(dtype) if dtype else own for own in kept]
         sizes = (len(view.missing) * view.n_features for view in sources)
-        needed = sum(size * kind.itemsize for size, kind in zip(sizes, types, strict=True))
+        needed = sum(n * kind.itemsize for n, kind in zip(sizes, types, strict=True))
         free = shutil.disk_usage(folder.absolute().parent).free
         if needed > free:
             raise OutputFileError(
@@ -146,12 +146,8 @@ def convert(
             if values is not None:
                 with _written(part / f"{name}.npy") as stream:
                     np.lib.format.write_array(stream, without_objects(values), allow_pickle=False)
-        features = {
-            name: view.feature_names.tolist()
-            for name, view in zip(names, sources, strict=True)
-            if view.feature_names is not None
-        }
-        if features:
+        named = zip(names, (view.feature_names for view in sources), strict=True)
+        if features := {name: f.tolist() for name, f in named if f is not None}:
             with _written(part / FEATURE_NAMES) as stream:
                 stream.write(json.dumps(features).encode())
         done, total = 0, sum(len(view.missing) for view in sources)
@@ -181,15 +177,15 @@ class _ViewSource:
     n_features: int
     feature_names: FeatureNames | None
     dtype: "np.dtype[Any]"
+    read: Callable[[], Iterator[NDArray[Any] | pd.DataFrame]]
+    """Reads all rows in order, in blocks."""
     rows: NDArray[np.intp]
     """Position in the output of each row of the source."""
     missing: NDArray[np.bool_]
     """Which samples lack the view."""
-    read: Callable[[], Iterator[NDArray[Any] | pd.DataFrame]]
-    """Reads all rows in order, in blocks."""
 
     def blocks(self) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
-        """Read all rows in blocks, with their positions in the output."""
+        """Read all rows in blocks, with their positions in the output; then those it lacks."""
         start = 0
         for block in self.read():
             yield self.rows[start : start + len(block)], np.asarray(block)
@@ -199,6 +195,10 @@ class _ViewSource:
                 f"{self.name} has {len(self.rows)} ids, but {start} rows. It was changed during "
                 "the conversion, or is damaged: export it again."
             )
+        absent = np.setdiff1d(np.arange(len(self.missing)), self.rows)
+        step = max(1, BLOCK_BYTES // (8 * self.n_features))
+        for rows in (absent[i : i + step] for i in range(0, len(absent), step)):
+            yield rows, np.zeros((len(rows), self.n_features))
 
 
 _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
@@ -208,20 +208,20 @@ _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
 def _tables(path: Path, options: ReadOptions) -> _Data:
     """Prepare tables; samples are matched by their ids."""
     tables, label_table = tables_of(path, options)
-    outlines = {}
+    outlines, ids_of = [], []
     for name, table in tables.items():
         read = partial(_numeric_blocks, table, name, FileVersion.of(table.path))
         parts = [(block.index, block.columns, block.to_numpy().dtype) for block in read()]
         indices, (columns, *_), types = zip(*parts, strict=True)
         with table.errors():
-            own_ids = checked_ids(indices[0].append(list(indices[1:])), options)
-        outlines[name] = own_ids, columns, np.result_type(*types), read
-    ids = union_of_samples({tables[name].title: o[0] for name, o in outlines.items()}, options)
-    views = []
-    for name, (own_ids, columns, dtype, read) in outlines.items():
-        rows, missing = ids.get_indexer(own_ids), ~ids.isin(own_ids)
-        features = column_names(columns)
-        views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))
+            ids_of.append(checked_ids(indices[0].append(list(indices[1:])), options))
+        outlines.append((name, len(columns), column_names(columns), np.result_type(*types), read))
+    titles = (table.title for table in tables.values())
+    ids = union_of_samples(dict(zip(titles, ids_of, strict=True)), options)
+    views = [
+        _ViewSource(*outline, rows=ids.get_indexer(own), missing=~ids.isin(own))
+        for outline, own in zip(outlines, ids_of, strict=True)
+    ]
     target = read_labels(label_table, ids, options)
     warn_of_detected([*tables.values(), label_table])
     return views, target, integers_if_all(ids)
@@ -248,7 +248,7 @@ def _arrays(path: Path, options: ReadOptions) -> _Data:
         read = partial(_row_blocks, matrix)
         features = file.feature_names.get(name, feature_names_of(view))
         rows = np.arange(n_samples)
-        views.append(_ViewSource(name, width, features, matrix.dtype, rows, missing, read))
+        views.append(_ViewSource(name, width, features, matrix.dtype, read, rows, missing))
     return views, file.target, file.sample_ids
 
 
@@ -266,10 +266,8 @@ def _row_blocks(matrix: Matrix) -> Iterator[NDArray[Any]]:
 def _write_view(
     stream: BinaryIO, view: _ViewSource, dtype: "np.dtype[Any]", path: Path
 ) -> Iterator[int]:
-    """Write the rows of a view to their positions; yields the numbers of rows that were written.
-
-    It does not use a memory map: on a full disk, that ends the process instead of raising.
-    """
+    """Write the rows of a view to their positions; yields the numbers of rows that were written."""
+    # Not by a memory map: on a full disk, that ends the process instead of raising.
     row_bytes = view.n_features * dtype.itemsize
     write_npy_header(stream, (len(view.missing), view.n_features), dtype)
     offset = stream.tell()
@@ -285,7 +283,7 @@ def _write_view(
 def _converted_blocks(
     path: Path, view: _ViewSource, dtype: "np.dtype[Any]"
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
-    """Read a view in blocks as they are to be written, and then make rows of samples without it."""
+    """Read a view in blocks as they are to be written: rows of samples without it are NaN."""
     with data_file_errors(path):
         for rows, block in view.blocks():
             missing = view.missing[rows]
@@ -299,11 +297,6 @@ def _converted_blocks(
             if missing.any():
                 values[missing] = np.nan
             yield rows, values
-    absent = np.setdiff1d(np.arange(len(view.missing)), view.rows)
-    step = max(1, BLOCK_BYTES // (view.n_features * dtype.itemsize))
-    for start in range(0, len(absent), step):
-        rows = absent[start : start + step]
-        yield rows, np.full((len(rows), view.n_features), np.nan, dtype)
 
 
 def with_nan(dtype: "np.dtype[Any]") -> "np.dtype[Any]":

@@ -41,17 +41,14 @@ Variables: TypeAlias = dict[str, object]
 
 @contextmanager
 def data_file_errors(path: Path, subject: str = "") -> Iterator[None]:
-    """Turn any exception raised while reading a file into a DataFileError that names the file.
-
-    `subject` is what to call a part of the file.
-    """
+    """Turn any exception into a DataFileError that names a file, or a part of it: `subject`."""
     try:
         yield
     except DataFileError as error:
         message = one_line(error)
-        names = (f"{p}{end}" for p in (path, path.absolute()) for end in (": ", os.sep))
-        named = message.startswith(tuple(names))
-        raise type(error)(message if named else f"{subject or path}: {message}") from None
+        names = tuple(f"{p}{end}" for p in (path, path.absolute()) for end in (": ", os.sep))
+        named = message if message.startswith(names) else f"{subject or path}: {message}"
+        raise type(error)(named) from None
     except MemoryError as error:
         raise DataFileError(
             f"{path}: does not fit into memory ({one_line(error).rstrip('.')}). If the file is not "
@@ -149,17 +146,19 @@ def labels_not_there_error(name: str) -> DataFileError:
 
 def is_label_name(name: str, labels: str | None) -> bool:
     """Whether a name, or its last part, is `labels` or one of the usual names of class labels."""
-    last = name.rpartition("/")[2]
-    return labels in (name, last) or last.lower() in LABEL_NAMES
+    return labels in (name, _last_part(name)) or _last_part(name).lower() in LABEL_NAMES
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def by_precedence(names: Iterable[str], labels: str | None) -> list[str]:
     """Return `labels`, which must be there, or the usual names of class labels by precedence."""
     if labels is None:
-        by_rank = {name: name.rpartition("/")[2].lower() for name in names}
-        usual = [name for name in by_rank if by_rank[name] in LABEL_NAMES]
-        return sorted(usual, key=lambda name: LABEL_NAMES.index(by_rank[name]))
-    found = [name for name in names if labels in (name, name.rpartition("/")[2])]
+        usual = (name for name in names if is_label_name(name, None))
+        return sorted(usual, key=lambda name: LABEL_NAMES.index(_last_part(name).lower()))
+    found = [name for name in names if labels in (name, _last_part(name))]
     if not found:
         raise labels_not_there_error(labels)
     return found
@@ -186,10 +185,7 @@ def label_vector(value: object) -> NDArray[Any] | None:
 
 
 def labels_by_id(values: "pd.Series[Any]", ids: "pd.Index[Any]", source: str) -> "pd.Series[Any]":
-    """Return the class labels of these samples, as int64 or strings.
-
-    `values` may have labels of other samples too; `source` names their place in messages.
-    """
+    """Return the class labels of these samples, as int64 or strings; `source` is their place."""
     known = values.reindex(ids)
     missing = known.isna().to_numpy()
     if missing.any():
@@ -216,20 +212,25 @@ class OtherArray:
         return f"{' x '.join(map(str, self.shape)) or 'one'} {self.kind} values"
 
 
-def stored_variable(
-    name: str,
-    array: Any,
+def opened_views(
+    arrays: Mapping[str, Any],
+    path: Path,
     labels: str | None,
-    read: Callable[[], NDArray[Any]],
-    open_view: Callable[[], StoredView],
-) -> object:
-    """Read class labels, open a matrix, or describe anything else, by its shape and dtype."""
-    shape, dtype = array.shape, array.dtype
-    n_values = np.prod(shape, dtype=float)
-    # Of what is named like labels, only vectors are read: anything else may be too large.
-    if is_label_name(name, labels) and n_values == max(shape, default=0):
-        return read()
-    return open_view() if _can_be_view(shape, dtype) else OtherArray(shape, dtype)
+    read: Callable[[Any], NDArray[Any]],
+    open_view: Callable[[Any], StoredView],
+) -> ViewFile:
+    """Read class labels among arrays that are not read yet, and open those that can be views."""
+    contents: Variables = {}
+    for name, array in arrays.items():
+        shape, dtype = array.shape, array.dtype
+        # Of what is named like labels, only vectors are read: anything else may be too large.
+        is_vector = np.prod(shape, dtype=float) == max(shape, default=0)
+        if is_vector and is_label_name(name, labels):
+            contents[name] = read(array)
+        else:
+            is_view = _can_be_view(shape, dtype)
+            contents[name] = open_view(array) if is_view else OtherArray(shape, dtype)
+    return views_among(contents, path, labels)
 
 
 def views_among(
@@ -244,7 +245,7 @@ def views_among(
     named = {
         name: value
         for name, value in variables.items()
-        if name.rpartition("/")[2].lower() in AVAILABILITY_NAMES and _is_matrix(value)
+        if _last_part(name).lower() in AVAILABILITY_NAMES and _is_matrix(value)
     }
     masks = {
         name
@@ -253,9 +254,8 @@ def views_among(
         if (not matlab or min(matrix.shape) > 1)
         and _as_availability(matrix[:ROWS_EXAMINED]) is not None
     }
-    selected = select({n: value for n, value in variables.items() if n not in masks})
-    if not selected:
-        masks, selected = set(), select(variables)
+    others = {name: value for name, value in variables.items() if name not in masks}
+    selected = select(others) or select(variables)
     if not selected:
         raise DataFileError(
             f"no views inside, only {', '.join(map(repr, contents)) or 'nothing'}. Store each view "
@@ -268,7 +268,7 @@ def views_among(
     available = None
     for name, matrix in named.items():
         fits = shape in (matrix.shape, matrix.shape[::-1])
-        if name in masks or (fits and name not in selected):
+        if name not in selected and (fits or name in masks):
             mask = _as_availability(matrix) if fits else None
             if mask is None or available is not None:
                 raise DataFileError(

@@ -1,6 +1,7 @@
 """Coordinates of samples by their similarities to those of the fit: kernels, distances, graphs."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -34,6 +35,7 @@ TOLERANCE = 1e-9
 """Relative accuracy of eigenvalues of larger ones."""
 
 
+@dataclass(eq=False, repr=False)
 class Similarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Leading coordinates of a square view of similarities, distances or links between samples.
 
@@ -92,19 +94,14 @@ class Similarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "regularization": [Interval(Real, 0, None, closed="left")],
     }
-    projection_: Array
-    offset_: Array
-    samples_: Array
 
-    def __init__(
-        self,
-        kind: Literal["kernel", "distance", "graph"] = "kernel",
-        n_components: int | None = None,
-        regularization: float = 0.1,
-    ) -> None:
-        self.kind = kind
-        self.n_components = n_components
-        self.regularization = regularization
+    kind: Literal["kernel", "distance", "graph"] = "kernel"
+    n_components: int | None = None
+    regularization: float = 0.1
+
+    projection_: Array = field(init=False)
+    offset_: Array = field(init=False)
+    samples_: Array = field(init=False)
 
     def fit(self, X: Any, y: object = None, samples: Array | None = None) -> Self:
         """Find the coordinates of the samples of a view.
@@ -187,10 +184,11 @@ class Similarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return rows
         if self.kind == "distance":
             return np.asarray(np.square(rows) / -2)
-        shares = quotients(1.0, sums_along(rows, axis=1) + self.smoothing_)
-        return (
-            sparse.diags_array(shares) @ rows if sparse.issparse(rows) else shares[:, None] * rows
-        )
+        return sparse.diags_array(self._shares(rows)) @ rows
+
+    def _shares(self, rows: Matrix) -> Array:
+        """Reciprocals of the degrees of samples in the graph."""
+        return quotients(1.0, sums_along(rows, axis=1) + self.smoothing_)
 
     def _of_kernel(self, rows: Matrix) -> Array:
         """Eigenvectors of the centered kernel over the roots of their eigenvalues."""
@@ -205,15 +203,10 @@ class Similarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _of_graph(self, rows: Matrix) -> Array:
         """Eigenvectors of the normalized graph, for the mean over the neighbors of a sample."""
-        roots = np.sqrt(quotients(1.0, sums_along(rows, axis=1) + self.smoothing_))
-
-        def normalized(v: Array) -> Array:
-            scale = roots if v.ndim == 1 else roots[:, None]
-            return np.asarray(scale * (rows @ (scale * v)))
-
-        values, vectors = self._leading(normalized, 1.0)
+        scale = sparse.diags_array(np.sqrt(self._shares(rows)))
+        values, vectors = self._leading((scale @ rows @ scale).__matmul__, 1.0)
         # Once less: the weights of neighbors are a step.
-        return np.asarray(roots[:, None] * vectors * (values / values[0]) ** (WALK - 1))
+        return np.asarray(scale @ vectors * (values / values[0]) ** (WALK - 1))
 
     def _leading(self, multiply: Callable[[Array], Array], scale: float) -> tuple[Array, Array]:
         """Largest eigenvalues that are positive, and eigenvectors, of a symmetric operator."""

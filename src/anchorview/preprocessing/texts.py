@@ -1,6 +1,7 @@
 """Frequencies of words for texts."""
 
 from collections import Counter
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, cast
 
@@ -17,6 +18,7 @@ from anchorview.preprocessing.view_transformer import ViewTransformer
 from anchorview.views.table_columns import pandas_frame
 
 
+@dataclass(eq=False, repr=False)
 class WordTfidf(ViewTransformer):
     """Texts to frequencies of words, ``(1 + log f) (1 + log((1 + n) / (1 + m)))``.
 
@@ -57,16 +59,14 @@ class WordTfidf(ViewTransformer):
         "max_share": [Interval(Real, 0, 1, closed="right")],
     }
     summed = ("_texts_with",)
-    _texts_with: Counter[str]
     n_features_in_ = 1
     dtype = np.dtype(np.float32)
 
-    def __init__(
-        self, max_features: int = 20_000, min_texts: int = 2, max_share: float = 0.5
-    ) -> None:
-        self.max_features = max_features
-        self.min_texts = min_texts
-        self.max_share = max_share
+    max_features: int = 20_000
+    min_texts: int = 2
+    max_share: float = 0.5
+
+    _texts_with: Counter[str] = field(init=False)
 
     def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
         texts, words_of = _texts(X), CountVectorizer().build_analyzer()

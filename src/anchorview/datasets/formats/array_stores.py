@@ -13,11 +13,9 @@ from anchorview._utils.stores import in_store
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_contents import (
     ReadOptions,
-    Variables,
     by_precedence,
     labels_by_id,
-    stored_variable,
-    views_among,
+    opened_views,
 )
 from anchorview.views.anndata_matrices import parse_selection
 from anchorview.views.input_grammar import views_of_modalities
@@ -43,17 +41,16 @@ def _read_dataset(node: Any) -> Array:
 def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
     """Open the datasets of a file, including those in groups."""
     h5py = _h5py()
-    names: list[str] = []
-    arrays: Variables = {}
+    nodes: dict[str, Any] = {}
     with h5py.File(path, "r") as file:
-        file.visit(names.append)
-        for name in names:
-            node = file[name]
-            # A dataset may be empty in the sense that it has no shape at all.
-            if isinstance(node, h5py.Dataset) and node.shape is not None:
-                read, open_view = partial(_read_dataset, node), partial(view_of_dataset, node)
-                arrays[name] = stored_variable(name, node, options.labels, read, open_view)
-    return views_among(arrays, path, options.labels)
+        file.visititems(nodes.__setitem__)
+        # A dataset may be empty in the sense that it has no shape at all.
+        arrays = {
+            name: node
+            for name, node in nodes.items()
+            if isinstance(node, h5py.Dataset) and node.shape is not None
+        }
+        return opened_views(arrays, path, options.labels, _read_dataset, view_of_dataset)
 
 
 def _zarr() -> Any:
@@ -89,17 +86,13 @@ def open_zarr(path: Path, options: ReadOptions) -> ViewFile:
         # Other files in the folder are not our concern.
         warnings.filterwarnings("ignore", message=".*not recognized as a component")
         members = zarr.open_group(_store(path), mode="r").members(max_depth=None)
-    arrays: Variables = {}
-    for name, node in members:
-        if isinstance(node, zarr.Array):
-            read, open_view = partial(_read_array, node), partial(_view_of_array, path, node)
-            arrays[name] = stored_variable(name, node, options.labels, read, open_view)
-    return views_among(arrays, path, options.labels)
 
+    def view_of_array(node: Any) -> ZarrView:
+        dtype = node.dtype.newbyteorder("=")
+        return ZarrView(path, node.shape, dtype, node.path, row_step=node.chunks[0])
 
-def _view_of_array(path: Path, node: Any) -> ZarrView:
-    dtype = node.dtype.newbyteorder("=")
-    return ZarrView(path, node.shape, dtype, node.path, row_step=node.chunks[0])
+    nodes = {name: node for name, node in members if isinstance(node, zarr.Array)}
+    return opened_views(nodes, path, options.labels, _read_array, view_of_array)
 
 
 def _read_array(node: Any) -> Array:

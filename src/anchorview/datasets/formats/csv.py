@@ -10,6 +10,7 @@ import gzip
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from io import StringIO
@@ -47,15 +48,11 @@ SCANNED = 2**20
 UNUSUAL = 1000
 """Lines with unusual characters by which the encoding is detected."""
 
-USUAL_ENCODINGS = ("utf-8", "utf-8-sig")
 MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
-"""Encodings by the byte order marks with which they begin."""
+"""Byte order marks with which texts begin; that of UTF-8 may be there."""
 FIELD_END = re.compile(rb"[,;|\t\r\"]")
 NUMBER = {mark: re.compile(rf"[+-]?\d*[{mark}]\d+([eE][+-]?\d+)?") for mark in ".,"}
 """Numbers by their decimal mark."""
@@ -149,9 +146,7 @@ class CsvTable(Table):
 
     def _typed(self, texts: "pd.Series[Any]", name: str) -> "pd.Series[Any] | None":
         """Numbers or dates if all texts are such, and otherwise None; nearly all are a doubt."""
-        examined = texts.iloc[: 10 * EXAMINED].dropna().iloc[:EXAMINED]
-        if examined.empty:
-            examined = texts.dropna().iloc[:EXAMINED]
+        examined = texts.dropna().iloc[:EXAMINED]
         if pd.api.types.infer_dtype(examined) != "string":
             return None
         order = None
@@ -191,21 +186,18 @@ class CsvTable(Table):
     def _encoding(self) -> str:
         if "encoding" in self._given:
             return str(self._given["encoding"])
-        start = next(self._blocks(), b"")
-        example = ""
-        encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), None)
+        start, example = next(self._blocks(), b""), ""
+        encoding = next((name for name, marks in MARKS.items() if start.startswith(marks)), None)
         if encoding is None:
-            try:
+            with suppress(UnicodeDecodeError):
                 for _ in codecs.iterdecode(self._blocks(), "utf-8"):
                     pass
-                encoding = "utf-8"
-            except UnicodeDecodeError:
-                lines = (line for block in self._blocks() for line in block.split(b"\n"))
-                unusual = islice((line for line in lines if not line.isascii()), UNUSUAL)
-                words = [word for line in unusual for word in FIELD_END.split(line)]
-                encoding, example = _detected_encoding([w for w in words if not w.isascii()])
-        if encoding not in USUAL_ENCODINGS:
-            self.detected[f"encoding {encoding}"] = example
+                return "utf-8-sig"
+            lines = (line for block in self._blocks() for line in block.split(b"\n"))
+            unusual = islice((line for line in lines if not line.isascii()), UNUSUAL)
+            words = [word for line in unusual for word in FIELD_END.split(line)]
+            encoding, example = _detected_encoding([w for w in words if not w.isascii()])
+        self.detected[f"encoding {encoding}"] = example
         return encoding
 
     @cached_property
@@ -349,8 +341,6 @@ def _date_format(
     if given is not None:
         return given if 2 * _dates(texts, given).count() > texts.count() else None
     with_year = list(filter(YEAR.search, examined.iloc[:3]))
-    if not with_year:
-        return None
     with warnings.catch_warnings():
         # pandas warns if there is only one order.
         warnings.simplefilter("ignore")

@@ -7,7 +7,6 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -25,8 +24,8 @@ from anchorview.datasets.file_contents import (
     ReadOptions,
     Variables,
     data_file_errors,
+    opened_views,
     require_regular_file,
-    stored_variable,
     views_among,
 )
 from anchorview.datasets.formats.table_files import files_by_name
@@ -50,6 +49,7 @@ FEATURE_NAMES = "feature_names.json"
 class Header(NamedTuple):
     """What an ``.npy`` file says about its array."""
 
+    path: Path
     shape: tuple[int, ...]
     fortran: bool
     """Whether the order is column-major."""
@@ -76,9 +76,7 @@ class NpyView(StoredView):
         n_rows, (n, width) = stop - start, self.shape
         # In column-major order, the columns one after the other.
         shape = (width, n_rows) if self.fortran else (n_rows, width)
-        values = (
-            np.empty(shape, self.stored) if buffer is None else buffer.array(shape, self.stored)
-        )
+        values = (np.empty if buffer is None else buffer.array)(shape, self.stored)
         places = [j * n + start for j in range(width)] if self.fortran else [start * width]
         # Not by a memory map: its pages would count as memory of the process.
         with self.path.open("rb") as stream:
@@ -105,13 +103,16 @@ def npy_header(path: Path) -> Header:
             is_short = lib.read_magic(stream) == (1, 0)
             # Version 3 differs only in the encoding of field names, and a view has no fields.
             read = lib.read_array_header_1_0 if is_short else lib.read_array_header_2_0
-            return Header(*read(stream), stream.tell())
+            return Header(path, *read(stream), stream.tell())
 
 
 def open_npy(path: str | os.PathLike[str]) -> NpyView:
     """Open a ``.npy`` file with a view: one row per sample, one column per feature."""
-    path = Path(path)
-    shape, fortran, dtype, offset = npy_header(path)
+    return _opened(npy_header(Path(path)))
+
+
+def _opened(header: Header) -> NpyView:
+    path, shape, fortran, dtype, offset = header
     if len(shape) != 2 or dtype.kind not in "biuf" or 0 in shape:
         raise DataFileError(
             f"{path}: holds {' x '.join(map(str, shape)) or 'one'} {dtype} values, not a view. "
@@ -132,10 +133,7 @@ def open_npy(path: str | os.PathLike[str]) -> NpyView:
 
 
 def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
-    """Return a view of the file under a memory map, or under a slice of consecutive rows of one.
-
-    None if the rows are not consecutive in a file, or the file no longer holds them.
-    """
+    """View of the file under a memory map or consecutive rows of one; None if it has no longer."""
     root: Any = array
     while isinstance(root.base, np.ndarray):
         root = root.base
@@ -155,8 +153,8 @@ def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
     starts = np.unique(np.linspace(0, len(view) - 1, ROWS_COMPARED).astype(int)).tolist()
     rows = [slice(start, start + 1) for start in starts]
     with suppress(DataFileError):
-        if all(view[r].tobytes() == array[r].astype(dtype).tobytes() for r in rows):
-            return view
+        same = all(view[r].tobytes() == array[r].astype(dtype).tobytes() for r in rows)
+        return view if same else None
     return None
 
 
@@ -188,26 +186,25 @@ def open_npy_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Open the files of a folder."""
     files = files_by_name(folder, (".npy",), (FEATURE_NAMES,))
     ids = _sample_ids(files.pop(SAMPLE_IDS)) if SAMPLE_IDS in files else None
-    arrays: Variables = {}
-    for name, file in files.items():
-        header = npy_header(file)
-        # Labels of other levels have the type of labels, and views of integers hardly this name.
-        is_result = name in RESULT_VECTORS and len(header.shape) == 1
-        if not is_result and not (name == LEVEL_LABELS and header.dtype == np.int32):
-            read, open_view = partial(_read, file), partial(open_npy, file)
-            arrays[name] = stored_variable(name, header, options.labels, read, open_view)
-    opened = views_among(arrays, folder, options.labels)
-    views = _with_feature_names(opened.views, folder / FEATURE_NAMES)
+    headers = {name: npy_header(file) for name, file in files.items()}
+    for name in RESULT_VECTORS:
+        if name in headers and len(headers[name].shape) == 1:
+            del headers[name]
+    # Labels of other levels have the type of labels, and views of integers hardly this name.
+    if LEVEL_LABELS in headers and headers[LEVEL_LABELS].dtype == np.int32:
+        del headers[LEVEL_LABELS]
+    opened = opened_views(headers, folder, options.labels, _read, _opened)
+    opened = replace(opened, views=_with_feature_names(opened.views, folder / FEATURE_NAMES))
     if ids is None:
-        return replace(opened, views=views)
-    n_samples = next(iter(views.values())).shape[0]
+        return opened
+    n_samples = next(iter(opened.views.values())).shape[0]
     if len(ids) != n_samples:
         raise DataFileError(
             f"{SAMPLE_IDS}.npy has {len(ids)} ids, but the views have {n_samples} samples. Store "
             "one id per sample."
         )
     target: Target = None if opened.target is None else pd.Series(opened.target, index=ids)
-    return replace(opened, views=views, target=target, sample_ids=ids)
+    return replace(opened, target=target, sample_ids=ids)
 
 
 def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
@@ -216,10 +213,10 @@ def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
         return views
     named = dict(views)
     with data_file_errors(file):
-        for name, features in json.loads(file.read_bytes()).items():
-            view: Any = views.get(name)
-            if view is None:
-                continue
+        stored = json.loads(file.read_bytes())
+        for name in views.keys() & stored.keys():
+            view: Any = views[name]
+            features = stored[name]
             are_names = isinstance(features, list) and all(isinstance(f, str) for f in features)
             if not are_names or len(features) != view.shape[1]:
                 raise DataFileError(
@@ -230,9 +227,9 @@ def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
     return named
 
 
-def _read(file: Path) -> NDArray[Any]:
-    with data_file_errors(file):
-        return np.load(file, allow_pickle=False)
+def _read(header: Header) -> NDArray[Any]:
+    with data_file_errors(header.path):
+        return np.load(header.path, allow_pickle=False)
 
 
 def _sample_ids(file: Path) -> "pd.Index[Any]":
@@ -241,7 +238,7 @@ def _sample_ids(file: Path) -> "pd.Index[Any]":
         if len(header.shape) != 1 or header.dtype.kind not in "iuU":
             other = OtherArray(header.shape, header.dtype)
             raise DataFileError(f"holds {other}. Store one vector of integers or strings.")
-        values = _read(file)
+        values = _read(header)
         ids = pd.Index(values.tolist() if values.dtype.kind == "U" else values.astype(np.int64))
         repeated = ids[ids.duplicated()].tolist()
         if repeated:

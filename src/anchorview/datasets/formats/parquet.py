@@ -57,7 +57,7 @@ class ParquetView(StoredView):
             table = file.read_row_groups(groups, columns=some).slice(start - first, stop - start)
             # A slice alone would keep the whole row group.
             found += (table if share == len(columns) else table.take(np.arange(len(table)))).columns
-        return optional_import("pyarrow", "Parquet files", "parquet").table(found, columns)
+        return table.from_arrays(found, columns)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         if self.id_source is None:
@@ -78,10 +78,9 @@ class ParquetView(StoredView):
 
 def _frame(table: Any) -> pd.DataFrame:
     """Table in pandas, in which a column of texts is one even if all of them are missing."""
-    pa = optional_import("pyarrow", "Parquet files", "parquet")
-    texts = dict.fromkeys([pa.string(), pa.large_string()], pd.StringDtype("python"))
+    texts = dict.fromkeys(("string", "large_string"), pd.StringDtype("python"))
     frame: pd.DataFrame = table.to_pandas(
-        ignore_metadata=True, date_as_object=False, types_mapper=texts.get
+        ignore_metadata=True, date_as_object=False, types_mapper=lambda kind: texts.get(str(kind))
     )
     return frame
 
