@@ -50,17 +50,15 @@ class AnchorGraphModel:
     """State of the alternation and its updates; letters as in the module's docstring.
 
     With `weighted_z`, each update minimizes the objective or, where its quadratic term has no
-    simple minimizer, an upper bound that touches it at the present state: in ``Z`` if the bases
-    ``B_v = W_v A`` are not orthonormal, in ``A`` if m > d or some d_v < d, in ``W_v`` if d_v < d.
-    The bound replaces the Hessian of the term by its largest eigenvalue. So the objective never
-    increases. Without `weighted_z`, as in the authors' programs, every quadratic term is treated as
-    constant, and the update of ``Z`` weights all views equally.
+    simple minimizer, an upper bound that touches it at the present state, with the largest
+    eigenvalue in place of the Hessian: in ``Z`` if the bases ``B_v = W_v A`` are not orthonormal,
+    in ``A`` if m > d or some d_v < d, in ``W_v`` if d_v < d. So the objective never increases.
+    Without `weighted_z`, as in the authors' programs, every quadratic term is treated as constant,
+    and the update of ``Z`` weights all views equally.
 
-    Rows of the initial graph need not be on the simplex. ``A`` is initially zero, which makes the
-    first ``W_v`` leading blocks of the identity; see :meth:`fit_anchors`.
-
-    A view of importance ``w_v``, 1 by default, counts like ``w_v`` copies of it, which share the
-    weight ``a_v``: ``a_v^2`` becomes ``a_v^2 / w_v``.
+    ``A`` is initially zero, which makes the first ``W_v`` leading blocks of the identity. A view of
+    importance ``w_v`` counts like ``w_v`` copies of it, which share the weight ``a_v``: ``a_v^2``
+    becomes ``a_v^2 / w_v``.
     """
 
     def __init__(
@@ -70,11 +68,11 @@ class AnchorGraphModel:
         n_components: int,
         *,
         weighted_z: bool,
-        importance: Array | None = None,
+        importance: Array | float = 1.0,
     ) -> None:
         self.views = views
         self.weighted_z = weighted_z
-        self.importance = np.ones(len(views)) if importance is None else importance
+        self.importance = importance * np.ones(len(views))
         self.weights = self.importance / len(views)
         self.anchors = np.zeros((n_components, graph.shape[1]))
         self.projections: list[Array] = []
@@ -138,8 +136,7 @@ class AnchorGraphModel:
         """Update ``Z`` for the term ``ridge * ||Z - target||^2``.
 
         With `weighted_z`, ``simplex((sum_v a_v^2 X_v B_v + ridge target) / (sum_v a_v^2 + ridge))``
-        for orthonormal bases; otherwise the authors'
-        ``simplex((sum_v X_v B_v + V ridge target) / (sum_v a_v^2 + ridge))`` for V views.
+        for orthonormal bases; otherwise ``(sum_v X_v B_v + V ridge target)`` above, for V views.
         """
         squares = self.squares
         total, bases = squares.sum(), self.bases
@@ -186,8 +183,7 @@ def _largest_eigenvalue(S: Array) -> float:
 def singular_vectors(graph: Matrix, count: int | None = None) -> tuple[Array, Array]:
     """Left and right singular vectors of a tall matrix, all or those of the largest values.
 
-    The largest value is first. Vectors of numerically zero singular values are left out: unused
-    anchors make them arbitrary.
+    Without those of numerically zero values, which unused anchors make arbitrary.
     """
     gram, m = graph.T @ graph, graph.shape[1]
     leading = None if count is None else (max(0, m - count), m - 1)
@@ -198,7 +194,7 @@ def singular_vectors(graph: Matrix, count: int | None = None) -> tuple[Array, Ar
 
 
 def gcca_embedding(
-    views: Sequence[Matrix], n_components: int, importance: Array | None = None
+    views: Sequence[Matrix], n_components: int, importance: Array | float = 1.0
 ) -> Array:
     """Generalized canonical correlation analysis: scores of what the views have in common.
 
@@ -206,7 +202,7 @@ def gcca_embedding(
     whitened up to a ridge that favors strong directions.
     """
     whitened = []
-    for w, X in zip(np.ones(len(views)) if importance is None else importance, views, strict=True):
+    for w, X in zip(importance * np.ones(len(views)), views, strict=True):
         V, s = leading_directions(X, min(n_components, *X.shape))
         kept = s > SINGULAR_VALUE_TOLERANCE * s[0]
         scale = np.sqrt(s[kept] ** 2 + GCCA_RIDGE * s[0] ** 2)

@@ -113,9 +113,9 @@ class Baseline(MultiViewClusterer):
         start = self._say(f"clustering {data!r}")
         result = self._cluster(data)
         self.labels_ = result.labels.astype(np.int32)
-        n_views, weights = len(data.views), result.view_weights
-        equal = np.full(n_views, 1 / n_views)
-        self.views_ = self._table_of_views(weight=equal if weights is None else weights)
+        equal = 1 / len(data.views)
+        weights = equal if result.view_weights is None else result.view_weights
+        self.views_ = self._table_of_views(weight=weights)
         self.objective_ = np.array(result.objective)
         self.n_iter_ = len(result.objective)
         if result.embedding is not None:
@@ -154,8 +154,8 @@ class Baseline(MultiViewClusterer):
     def _kmeans_labels(self, embedding: Array, *, normalize: bool | None = None) -> Array:
         """Labels from K-means; `normalize` is the class attribute by default."""
         normalize = bool(self.normalize_embedding if normalize is None else normalize)
-        settings = {"normalize": normalize, "n_init": self.n_init, "seed": self._seeds()[1]}
-        return kmeans(embedding, self.n_clusters, **settings)[1]
+        how = {"normalize": normalize, "n_init": self.n_init, "seed": self._seeds()[1]}
+        return kmeans(embedding, self.n_clusters, **how)[1]
 
     def _require_possible(self, data: MultiViewData) -> None:
         self._importance(data)
@@ -182,10 +182,7 @@ AnyBaseline = TypeVar("AnyBaseline", bound=Baseline)
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 def baseline(cls: type[AnyBaseline]) -> type[AnyBaseline]:
-    """Make annotated attributes keyword parameters, and fill in shared parts of the docstring.
-
-    The class has only those constraints of parameters that differ from those of all baselines.
-    """
+    """Make annotated attributes keyword parameters; add shared constraints and documentation."""
     cls._parameter_constraints = Baseline._parameter_constraints | cls._parameter_constraints
     return fill_docstring(dataclass(eq=False, repr=False, kw_only=True)(cls))
 
@@ -195,7 +192,7 @@ def iterations(
 ) -> Iterator[int]:
     """Yield 1, 2, ... until the relative change of the objective is below `tol`.
 
-    The caller appends to the objective in each iteration; the change is checked after `least`.
+    The caller appends to the objective; the change is checked from the iteration `least` on.
     """
     for done in range(1, max_iter + 1):
         yield done
@@ -208,16 +205,13 @@ def kmeans(
     X: Array, n_clusters: int, *, normalize: bool = False, n_init: int, seed: int
 ) -> tuple[Array, Array]:
     """Centers and labels of the best of several runs; `normalize` scales rows to length 1."""
-    settings = {"method": "kmeans", "normalize": normalize, "n_init": n_init, "seed": seed}
-    assignment, labels = assigned(X, n_clusters, **settings)
+    how = {"method": "kmeans", "normalize": normalize, "n_init": n_init, "seed": seed}
+    assignment, labels = assigned(X, n_clusters, **how)
     return assignment.centroids, labels
 
 
 def sum_by_cluster(labels: Array, n_clusters: int, X: Matrix) -> Array:
-    """``Y'X`` (n_clusters, d) for the one-hot ``Y`` of the labels, multiplied in `X`'s precision.
-
-    `X` is an array or an operator such as a scaled sparse view.
-    """
+    """``Y'X`` (n_clusters, d) for the one-hot ``Y`` of labels, multiplied in the precision of X."""
     n = len(labels)
     Y = sparse.csr_array((np.ones(n, X.dtype), labels, np.arange(n + 1)), shape=(n, n_clusters))
     T = Y.T @ X if isinstance(X, np.ndarray) else (X.T @ Y.toarray()).T
@@ -227,8 +221,7 @@ def sum_by_cluster(labels: Array, n_clusters: int, X: Matrix) -> Array:
 def fill_empty_clusters(labels: Array, misfit: Array, n_clusters: int) -> Array:
     """Labels in which every cluster has a sample; returned unchanged if that is so already.
 
-    Each empty cluster takes one of the samples with the largest `misfit`, but never the
-    best-fitting sample of a cluster, so that no other becomes empty.
+    An empty cluster takes a sample with the largest `misfit`, but never the best one of a cluster.
     """
     empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
     if not len(empty):

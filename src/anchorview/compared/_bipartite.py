@@ -35,8 +35,8 @@ STEPS_PER_CHECK = 25
 def project_rows_to_simplex(Q: Array) -> Array:
     """Nearest point of ``{z >= 0, sum z = 1}`` to each row of `Q`.
 
-    With the values ``u`` of a row in descending order and ``c_j = u_1 + ... + u_j - 1``, the point
-    is ``max(q - c_r / r, 0)`` for the last ``r`` with ``u_r > c_r / r``.
+    It is ``max(q - c_r / r, 0)``, with the values ``u`` of a row in descending order and
+    ``c_j = u_1 + ... + u_j - 1``, for the last ``r`` with ``u_r > c_r / r``.
     """
     n, m = Q.shape
     # A shift does not change the projection; beside large values, the 1 would lose its digits.
@@ -51,10 +51,9 @@ def project_rows_to_simplex(Q: Array) -> Array:
 
 
 def project_groups_to_simplex(values: Array, groups: Array, n_groups: int) -> Array:
-    """Project the values of each group to ``{z >= 0, sum z = 1}``; groups may be empty.
+    """:func:`project_rows_to_simplex` for rows of different lengths: `groups` are their numbers.
 
-    It is :func:`project_rows_to_simplex` for rows of different lengths: `groups` has the row of
-    each value. Shorter rows are filled up with minus infinity, which becomes 0.
+    Shorter rows are filled up with minus infinity, which becomes 0.
     """
     sizes = np.bincount(groups, minlength=n_groups)
     order = np.argsort(groups, kind="stable")
@@ -70,9 +69,8 @@ def minimize_on_simplex(Q: Array, C: Array, *, max_iter: int, tol: float) -> Arr
     """Rows ``z_i`` of the simplex that minimize ``z'Q z - 2 c_i'z``, for positive definite `Q`.
 
     Accelerated projected gradients on all rows at once; a row whose last step points against its
-    gradient loses its momentum. For a row with gradient g, ``g'z - min g`` bounds what its
-    objective is above the minimum. A row is done when this gap is below `tol` times the mean of the
-    largest ``|c_ij|``; a ConvergenceWarning says if `max_iter` comes first.
+    gradient loses its momentum. With the gradient g, ``g'z - min g`` bounds the distance from the
+    minimum. A row is done when it is below `tol` times the mean of the largest ``|c_ij|``.
     """
     n, m = C.shape
     step = 1 / float(np.linalg.eigvalsh(Q)[-1])
@@ -120,9 +118,8 @@ def structured_graph(
 ) -> StructuredGraph:
     """Graph near ``target / ridge``, on its support, with `n_clusters` connected components.
 
-    Each iteration projects rows and columns of ``(target - w / 2 * distances) / ridge`` to the
-    simplex and takes the mean of both. The weight w doubles while the graph has too few components
-    and halves if it has too many. After `max_iter` iterations the graph is returned as it is.
+    Rows and columns of ``(target - w / 2 * distances) / ridge`` are projected to the simplex, and
+    the graph is the mean of both. w doubles if it has too few components, and halves if too many.
     """
     entries = target.tocoo()
     rows, columns = entries.row, entries.col
@@ -182,8 +179,8 @@ def cluster_labels(
 ) -> tuple[Array, int]:
     """Labels from the connected components of a graph, and the number of components.
 
-    With more components than clusters, K-means of their means in the views merges them; with fewer,
-    labels are from K-means on the embedding.
+    K-means of their means merges components if there are more, and K-means on the embedding gives
+    the labels if there are fewer than clusters.
     """
     labels = component_labels(structured.graph)
     count = int(labels.max()) + 1

@@ -11,10 +11,7 @@ from anchorview.views.container import MultiViewData, dense_rows
 
 
 def standardized_views(data: MultiViewData) -> tuple[Matrix, ...]:
-    """Views with columns of mean 0 and standard deviation 1 (divisor n - 1).
-
-    Constant columns become zero.
-    """
+    """Views with columns of mean 0 and standard deviation 1 (divisor n - 1), or constant 0."""
     matrices, _ = scaled_views(data, fit_scalings(data, "zscore"), unit_norm=False)
     for X in matrices:
         X *= np.sqrt(1 - 1 / len(data))
@@ -22,10 +19,7 @@ def standardized_views(data: MultiViewData) -> tuple[Matrix, ...]:
 
 
 def dense_views(data: MultiViewData, scaling: str) -> list[Array]:
-    """Dense copies of the views, with columns standardized ("features") or as they are ("none").
-
-    Constant columns become zero if they are standardized.
-    """
+    """Dense copies of the views, with columns standardized ("features") or as they are ("none")."""
     scalings = fit_scalings(data, "zscore" if scaling == "features" else "none")
     for p in range(len(data.views)):
         # Raises if a view is constant: nothing can be learned from it.
@@ -36,10 +30,10 @@ def dense_views(data: MultiViewData, scaling: str) -> list[Array]:
 
 
 def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
-    """Dense views with rows of mean 0 and standard deviation 1 (divisor d - 1).
+    """Dense views with rows of mean 0 and standard deviation 1 (divisor d - 1), or constant 0.
 
-    A constant row becomes zero. Row standardization would leave at most a sign of a view with one
-    or two features, so the columns of such a view are standardized instead.
+    Of a view with one or two features, of which at most a sign would be left, the columns are
+    standardized instead.
     """
     few = min(data.n_features_per_view) <= 2
     columns = fit_scalings(data, "zscore" if few else "none")
@@ -68,8 +62,7 @@ def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
 def min_max_scaled_views(data: MultiViewData) -> tuple[Matrix, ...]:
     """Views with columns that range from 0 to 1; constant columns become zero.
 
-    The columns of a sparse view are scaled but not shifted, so that it stays sparse; distances
-    between samples are the same.
+    Sparse views are not shifted and stay sparse; distances between samples are the same.
     """
     matrices: list[Matrix] = []
     for p, view in enumerate(data.views):

@@ -28,10 +28,9 @@ def joint_eigenvectors(
 ) -> tuple[Array, Array, list[float]]:
     """Minimize ``sum_v w_v sqrt(tr(F' L_v F))``, w the importance, over F with orthonormal columns.
 
-    In turn, F holds the eigenvectors of the largest eigenvalues of ``sum_v alpha_v A_v``, which are
-    those of the smallest of ``sum_v alpha_v L_v``, and ``alpha_v = w_v / (2 sqrt(t_v))``. This is
-    the slope of the concave root, so the objective never increases. Returns F, alpha and the
-    objective after each iteration.
+    In turn, F holds the leading eigenvectors of ``sum_v alpha_v A_v``, and
+    ``alpha_v = w_v / (2 sqrt(t_v))``, the slope of the concave root, so the objective never
+    increases. Returns F, alpha and the objective after each iteration.
     """
     alpha = w / len(affinities)
     objective: list[float] = []

@@ -10,14 +10,13 @@ from scipy.linalg import lstsq
 
 from anchorview._utils.linalg import leading_directions, polar, polar_factor, rank_up_to
 from anchorview._utils.sklearn_compat import ParameterConstraints, StrOptions
-from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations
 from anchorview.core.compress import compress
+from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling, fit_scalings
-from anchorview.core.scaled_view import ScaledBlock
 from anchorview.core.solve import rank_tolerance
-from anchorview.views.container import MultiViewData, RowBlock
+from anchorview.views.container import MultiViewData
 
 MIN_RESIDUAL_SHARE = 1e-10
 """Share of ||X||^2 that counts as unexplained by a latent space that explains everything."""
@@ -35,10 +34,9 @@ def align_latent_spaces(
 ) -> tuple[Array, Array, Array, list[float]]:
     """Alternate from the orthonormal `spaces`, an initial ``Z_i'`` (n x l_i) per latent dimension.
 
-    `X` holds the concatenated views: the views have equal weights, so the sums over views in the
-    objective are products with it. Rows may be samples or pseudo-samples, ``X = Q R``, since every
-    step commutes with an orthonormal ``Q``. Returns ``S'`` (n x k), alpha, c and the objective
-    after each iteration.
+    `X` holds the concatenated views, as their weights are equal. Rows may be samples or pseudo-
+    samples, ``X = Q R``, since every step commutes with an orthonormal ``Q``. Returns ``S'``
+    (n x k), alpha, c and the objective after each iteration.
     """
     K = X @ X.T if X.shape[0] <= X.shape[1] else None
     total = float(np.vdot(X, X))
@@ -71,23 +69,6 @@ def align_latent_spaces(
         c = f / np.linalg.norm(f)
         objective.append(float(0.5 * alpha**2 @ r - c @ f))
     return S, alpha, c, objective
-
-
-def _rows_of_samples(
-    data: MultiViewData, scalings: tuple[ViewScaling, ...], R: Array, consensus: Array
-) -> Array:
-    """Rows of all samples ``X = Q R`` from those of pseudo-samples: ``Q S = X R^+ S``."""
-    if len(R) == len(data):
-        return consensus
-    W, *_ = lstsq(R, consensus)
-    W = W.astype(data.dtype)
-    embedding = np.empty((len(data), W.shape[1]), dtype=data.dtype)
-
-    def work(block: RowBlock) -> None:
-        embedding[block.rows] = ScaledBlock(data, scalings, block).toarray() @ W
-
-    for_blocks(work, data.blocks(), "embedding")
-    return embedding
 
 
 @baseline
@@ -199,6 +180,10 @@ class AWMVC(Baseline):
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        embedding = _rows_of_samples(data, scalings, np.hstack(problem.views), S)
+        embedding, R = S, np.hstack(problem.views)
+        if len(R) != len(data):
+            # Rows of all samples X = Q R from those of pseudo-samples: Q S = X R^+ S.
+            maps = {tuple(range(len(scalings))): lstsq(R, S)[0]}
+            embedding = Embedder(None, scalings, True, maps)(data)
         labels = self._kmeans_labels(embedding)
         return BaselineResult(labels, objective, embedding=embedding)

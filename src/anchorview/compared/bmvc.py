@@ -63,9 +63,8 @@ def squared_distances(X: Array, anchors: Array, out: Array) -> None:
 def centered_kernel(data: MultiViewData, p: int, anchors: Array) -> Array:
     """``exp(-||x_i - a_j||^2 / (2 sigma^2))`` of a view (n, m), minus the column means.
 
-    The width sigma is twice the mean distance to the nearest anchor. Anchors that equal the sample
-    are excluded from it: with many anchors the width would otherwise go to zero, and all
-    similarities with it, except those to itself.
+    The width sigma is twice the mean distance to the nearest anchor that is not the sample itself:
+    with many anchors it would otherwise go to zero.
     """
     n, m = len(data), len(anchors)
     view = data.views[p]
@@ -189,10 +188,8 @@ def learn_codes(
     """Alternate between projections, codes, clusters of codes and view weights.
 
     Codes are ``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``. A view of importance `w` counts
-    like w copies of it: it has the factor ``w (alpha_v / w)^r``.
-
-    `B` and `C` are initial codes and centers. Returns codes, their clusters, view weights and the
-    objective after each iteration.
+    like w copies of it: its factor is ``w (alpha_v / w)^r``. Returns codes, their clusters, view
+    weights and the objective after each iteration.
     """
     weights = w / len(views)
     labels = np.argmax(code_similarity(B, C), axis=1)
@@ -222,8 +219,7 @@ def code_losses(
 
     With ``R = K'B`` of the previous and present codes, ``((1 - gamma) K'K + beta I) U =
     R_previous`` turns this into ``||B||^2 - 2 <U, R> + <U, R_previous>``. Because of gamma it can
-    be negative for codes that a view explains completely, and then no weights minimize the
-    objective.
+    be negative, and then no weights minimize the objective.
     """
     parts = zip(U, previous, products, strict=True)
     h = np.array([size - 2 * np.vdot(u, R) + np.vdot(u, old) for u, old, R in parts])

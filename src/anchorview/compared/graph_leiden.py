@@ -17,7 +17,7 @@ from anchorview.views.container import MultiViewData
 LOG_RESOLUTIONS = (-8.0, 8.0)
 """Range of the base-2 logarithm of resolutions."""
 
-MAX_RESOLUTIONS = 20
+MAX_RESOLUTIONS = 21
 """Maximum number of resolutions that are tried to find a number of communities."""
 
 
@@ -99,20 +99,17 @@ class GraphLeiden(Baseline):
             )
             return np.array(found.membership), found.quality() / (2 * edges.data.sum())
 
-        low, high = LOG_RESOLUTIONS
-        best, self.resolution_ = communities(1.0), 1.0
         wanted: int | None = self.n_clusters
-        middle, labels = 0.0, best[0]
+        tried = {}
+        middle, (low, high) = 0.0, LOG_RESOLUTIONS
         for _ in range(MAX_RESOLUTIONS):
-            count = labels.max() + 1
+            labels, quality = communities(2.0**middle)
+            count = int(labels.max()) + 1
+            tried[2.0**middle] = labels, quality, count
             if wanted is None or count == wanted:
                 break
             low, high = (middle, high) if count < wanted else (low, middle)
             middle = (low + high) / 2
-            found = communities(2.0**middle)
-            labels = found[0]
-            if abs(labels.max() + 1 - wanted) < abs(best[0].max() + 1 - wanted):
-                best, self.resolution_ = found, 2.0**middle
-        labels, quality = best
-        self.n_clusters_ = int(labels.max()) + 1
+        self.resolution_ = min(tried, key=lambda each: abs(tried[each][2] - (wanted or 0)))
+        labels, quality, self.n_clusters_ = tried[self.resolution_]
         return BaselineResult(labels, [quality])

@@ -53,10 +53,9 @@ def fused_vectors(
 ) -> tuple[Array, Array, Array, list[float]]:
     """Alternate between singular vectors of ``sum_v alpha_v^r Z_v`` and the weights.
 
-    With t_v of a view, ``alpha_v`` is proportional to ``t_v^{1 / (1 - r)}``, which minimizes
-    ``sum_v alpha_v^r t_v``. A view of importance `w` counts like w copies of it: it has the factor
-    ``w (alpha_v / w)^r``. Returns the vectors of samples and anchors without the first pair,
-    alpha, and the objective after each iteration.
+    ``alpha_v`` proportional to ``t_v^{1 / (1 - r)}`` minimizes ``sum_v alpha_v^r t_v``. A view of
+    importance `w` counts like w copies of it: it has the factor ``w (alpha_v / w)^r``. Returns the
+    vectors of samples and anchors without the first pair, alpha, and the objectives.
     """
     alpha = w / len(graphs)
     objective: list[float] = []

@@ -65,8 +65,7 @@ def fused_graph(
     """Alternate between the structured graph P of ``sum_v alpha_v B_v`` and its weights.
 
     The weights minimize ``||P - sum_v alpha_v B_v||^2`` over the simplex, and are then multiplied
-    by the importance `w` of the views and divided by their sum. Returns the graph, alpha and the
-    objective after each iteration.
+    by the importance `w`. Returns the graph, alpha and the objective after each iteration.
     """
     gram = np.array([[np.sum(A.multiply(B)) for A in graphs] for B in graphs])
     # Equal graphs make it singular.

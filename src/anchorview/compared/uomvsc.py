@@ -70,9 +70,8 @@ def fuse_graphs(
 ) -> tuple[Array, Array, Array, Array, list[float]]:
     """Increase ``tr(H'A*F)``, ``A* = (1 - lambda) sum alpha_v A_v + lambda sum beta_v B_v``.
 
-    The updates of the weights and of H are exact maxima. The update of the labels moves all samples
-    at once, each to where it alone would gain most, so it can decrease the objective.
-    Returns labels, H, alpha, beta and the objective after each iteration.
+    Weights and H are exact maxima. All samples move at once, each to where it alone gains most,
+    which can decrease the objective. Returns labels, H, alpha, beta and the objectives.
     """
     k = H.shape[1]
     F = scaled_indicator(labels, k)

@@ -55,7 +55,8 @@ class Embedder:
     def n_anchors(self) -> int:
         """Columns of the embedding."""
         if self.trace is None:
-            return self.map_from((0,)).shape[1]
+            assert self.maps is not None
+            return next(iter(self.maps.values())).shape[1]
         return int(self.trace.start.to_graph[0].shape[1])
 
     @property

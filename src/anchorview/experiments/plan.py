@@ -38,10 +38,8 @@ from anchorview.experiments.external_methods import (
 from anchorview.experiments.jobs import Job
 
 SUITES = ("compare", "ablation", "runtime", "beta", "anchors", "convergence")
-"""Suites of experiments; "all" means all of them."""
-
 METHOD_SUITES = ("compare", "runtime")
-"""Suites that have the methods of a plan; the other suites have DALMC."""
+"""Suites of experiments, and those that have the methods of a plan; the others have DALMC."""
 
 MODES = ("default", "auto", "oracle", "published")
 """How settings are chosen: the defaults; without the true classes; by the true classes; or, for
@@ -96,12 +94,9 @@ class ExperimentPlan:
 
     def __post_init__(self) -> None:
         for name, constraints in _CONSTRAINTS.items():
-            values = [getattr(self, name)]
-            if name in _LISTS and values != [None]:
-                (values,) = values
-                if not isinstance(values, list | tuple) or not values or None in values:
-                    raise ValueError(f"{name} must be a list of values; got {values!r}.")
-            for value in values:
+            given = getattr(self, name)
+            is_list = name in _LISTS and given is not None
+            for value in _items(name, given) if is_list else [given]:
                 validate_parameter_constraints({name: constraints}, {name: value}, "the plan")
         names: dict[str, str] = {}
         for method in self.methods:
@@ -120,10 +115,7 @@ class ExperimentPlan:
 
 
 def read_plan(path: Path) -> ExperimentPlan:
-    """Read a plan from a TOML file.
-
-    Its keys are attributes of :class:`ExperimentPlan`; the title defaults to the name of the file.
-    """
+    """Read a plan from a TOML file; its keys are attributes of :class:`ExperimentPlan`."""
     known = [each.name for each in fields(ExperimentPlan)]
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -156,9 +148,15 @@ _CONSTRAINTS: ParameterConstraints = {
 }
 
 
-def _require_valid_grid(method: Any, grid: Any) -> None:
+def _items(key: str, values: Any) -> Sequence[Any]:
+    if not isinstance(values, list | tuple) or not values or None in values:
+        raise ValueError(f"{key} must be a list of values; got {values!r}.")
+    return values
+
+
+def _require_valid_grid(method: str, grid: Any) -> None:
     """Raise unless the method has these parameters and accepts each of these values."""
-    if method == "auto" or not isinstance(method, str):
+    if find_method(method).grid is None:
         raise ValueError(f"grids: {method!r} has no grid; it selects its settings itself.")
     settable = [name for name in default_settings(method) if name not in SET_BY_JOBS]
     if not isinstance(grid, Mapping) or not grid:
@@ -167,11 +165,9 @@ def _require_valid_grid(method: Any, grid: Any) -> None:
         )
     for name, values in grid.items():
         key = f"grids.{method}.{name}"
-        if not isinstance(values, list | tuple) or not values or None in values:
-            raise ValueError(f"{key} must be a list of values; got {values!r}.")
         if name not in settable:
             raise ValueError(f"{key} is not a parameter to choose: {', '.join(settable)}.")
-        for value in values:
+        for value in _items(key, values):
             try:
                 if not is_external(method):
                     method_class(method)().set_params(**{name: value})._validate_params()
@@ -193,13 +189,10 @@ class Entry:
     """
 
     suite: str
-    """One of :data:`SUITES`."""
     data: str
-    """Name of the data set."""
     column: str
     """Name in tables and legends, such as ``"DALMC (oracle)"``."""
     mode: str
-    """One of :data:`MODES`."""
     point: float | None
     """Position on the x axis: beta, or number of anchors."""
     job: Job
@@ -210,11 +203,7 @@ _Row = tuple[str, str, float | None, Job]
 
 
 def entries(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
-    """Entries of the suites of a plan, in the order of the tables.
-
-    On a data set with missing views, the suites compare and runtime have only the methods that
-    accept them.
-    """
+    """Entries of the suites of a plan, in the order of the tables."""
     return [entry for entry in _of_all_modes(plan, sets) if entry.mode in plan.modes]
 
 
@@ -222,8 +211,8 @@ def left_out(plan: ExperimentPlan, sets: Sequence[DataSet]) -> Iterator[str]:
     """Yield the methods that a plan names but does not run, and why."""
     found = [entry for entry in _of_all_modes(plan, sets) if entry.suite in METHOD_SUITES]
     for method in plan.methods if plan.methods != TABLE_METHODS else ():
-        modes = {entry.mode for entry in found if entry.job.method == method}
-        able = {entry.data for entry in found if entry.job.method == method}
+        own = [entry for entry in found if entry.job.method == method]
+        modes, able = {entry.mode for entry in own}, {entry.data for entry in own}
         if not found:
             yield f"{method} (only the suites {' and '.join(METHOD_SUITES)} have methods to choose)"
         elif modes and not modes & set(plan.modes):
@@ -257,7 +246,7 @@ class _Rows:
         yield from self._defaults()
         for method in self.methods:
             column = f"{find_method(method).display_name} (oracle)"
-            for settings in self._grid(method) if method != "auto" else ():
+            for settings in self._grid(method):
                 yield column, "oracle", None, self._job(method, settings)
         if "dalmc" in self.methods:
             for settings in self._grid("dalmc"):
@@ -302,13 +291,10 @@ class _Rows:
             yield find_method(method).display_name, mode, None, self._job(method, **others)
 
     def _grid(self, method: str) -> Iterator[Settings]:
-        """Yield the settings from which the oracle selects the best by the true classes.
-
-        These are all combinations of the values in a grid, by default that of the registry
-        :mod:`anchorview.estimators.methods`. The maximum over a larger grid is higher by chance
-        alone: methods with grids of different sizes are not compared on equal terms.
-        """
-        grid = self.plan.grids.get(method) or find_method(method).grid or {}
+        """Yield the settings, all combinations in a grid, of which the oracle takes the best."""
+        grid = self.plan.grids.get(method, find_method(method).grid)
+        if grid is None:
+            return
         values = [each(self.data.n_clusters) if callable(each) else each for each in grid.values()]
         for combination in product(*values):
             yield dict(zip(grid, combination, strict=True))
@@ -320,10 +306,7 @@ class _Rows:
 
 
 def canonical_settings(method: str, n_clusters: int, settings: Settings) -> dict[str, SettingValue]:
-    """Settings without those that equal the method's default on the data set.
-
-    Settings with the same effect must be equal, so that their job runs only once.
-    """
+    """Settings without the method's defaults: equal for the same effect, so that it runs once."""
     defaults = default_settings(method)
     by_default = find_method(method).n_clusters_by_default
     canonical: dict[str, SettingValue] = {}

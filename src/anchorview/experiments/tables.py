@@ -150,12 +150,7 @@ def _measured_table(
 
 
 def measured(results: SuiteResults, *quantities: str, digits: int = 2) -> pd.DataFrame:
-    """Cells of measured quantities, one row per result and quantity.
-
-    A row has the position, ``metric``, ``text`` and ``mark``. Scores of runs have their standard
-    deviation if there is more than one, and a dagger if they do not differ significantly from the
-    best.
-    """
+    """Cells of quantities, one row per result and quantity: position, metric, text and mark."""
     return pd.concat([_measured(results.frame, each, digits) for each in quantities])
 
 
@@ -303,10 +298,8 @@ def _not_done_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
 def published_numbers() -> pd.DataFrame:
     """Numbers in Tables II-X of the paper.
 
-    One row per ``data`` (name of the data set in the paper), ``metric`` (``"fit_seconds"`` for the
-    running time) and ``method`` (display name of a method or an ablation), with ``mean``,
-    ``deviation`` and ``status``, which is ``"memory"`` if memory ran out. Scores are between 0 and
-    1; absent numbers are NaN.
+    One row per ``data``, ``metric`` (or ``"fit_seconds"``) and ``method``, with ``mean``,
+    ``deviation`` and ``status``. Scores are between 0 and 1; absent numbers are NaN.
     """
     with (files("anchorview.experiments") / "published.csv").open() as stream:
         return pd.read_csv(stream)
