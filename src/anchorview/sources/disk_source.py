@@ -64,6 +64,13 @@ def workers() -> int:
     return n_cores() + 1
 
 
+def in_whole_blocks(rows: int, step: int, block: int) -> int:
+    """Number of rows as a multiple of `step` and, if that is not more, of rows of a block."""
+    both = lcm(step, block)
+    step = both if both <= rows else step
+    return max(1, rows // step) * step
+
+
 class DiskSource(PartSource):
     """Views that are read in parts, since some are on disk or results are to be written there.
 
@@ -123,13 +130,10 @@ class DiskSource(PartSource):
             "Raise memory_limit, or store the views in smaller chunks with datasets.convert.",
             budget,
         )
-        rows = int(min(useful, allowed) // self._row_bytes)
-        whole_blocks = lcm(step, self.rows_per_block)
-        if whole_blocks <= rows:
-            step = whole_blocks
-        elif min(step, len(self)) * self._row_bytes > allowed:
+        if min(step, len(self)) * self._row_bytes > allowed:
             step = least
-        return max(1, rows // step) * step
+        rows = int(min(useful, allowed) // self._row_bytes)
+        return in_whole_blocks(rows, step, self.rows_per_block)
 
     @property
     def _row_bytes(self) -> int:
@@ -137,7 +141,6 @@ class DiskSource(PartSource):
         return max(1, sum(_row_bytes(view, self.dtype.itemsize) for view in views))
 
     def with_room(self, products: float, n_columns: int) -> Self:
-        """Source with parts that leave room for their products, and for a result in memory."""
         source = copy(self)
         source._products = products
         source._result = self._result_bytes((len(self), n_columns), self.dtype) if n_columns else 0
@@ -163,12 +166,10 @@ class DiskSource(PartSource):
     def reduce_as_is(
         self, function: PartFunction[Result], merge: Merge[Result], stage: str
     ) -> Result:
-        """``function`` of all parts, merged in order."""
         with closing(self._over_parts(function, stage)) as results:
             return reduce(merge, results)
 
     def for_each_part(self, function: PartFunction[None], stage: str) -> None:
-        """Call a function with all parts, one after the other."""
         for rows in gen_batches(len(self), self._part_rows(self._result)):
             function(self._part(rows))
             report_progress(stage, rows.stop, len(self))
@@ -192,7 +193,6 @@ class DiskSource(PartSource):
     def map_rows(
         self, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Path | None
     ) -> Any:
-        """Rows that a function computes of the samples: an array, or a memory map of the file."""
         shape = (len(self),) if width is None else (len(self), width)
         function = partial(of_known_samples, function, width, dtype)
         if out is None:
@@ -208,7 +208,6 @@ class DiskSource(PartSource):
     def map_fields(
         self, records: Records[Result], fields: Sequence[str], out: Path | None
     ) -> tuple[dict[str, Any], Result]:
-        """Fields of the records that a function computes of the samples, and their summary."""
         dtype = records.dtype
         kept = None if out is not None else self._result_bytes((len(self),), dtype)
         with self._results(out, fields) as streams:

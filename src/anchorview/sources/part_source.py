@@ -58,7 +58,6 @@ class PartSource(RowSource):
         return source
 
     def first_rows(self, count: int) -> MultiViewData:
-        """Some of the first samples in which each view occurs, if it does."""
         return self.reduce_as_is(partial(_first_rows, count), partial(_fewer, count), "reading")
 
     def prepared_part(self, views: NamedViews, first_row: int) -> MultiViewData:
@@ -77,7 +76,6 @@ class PartSource(RowSource):
         return part
 
     def matched_to(self, fitted: FittedViews) -> Self:
-        """Source with views and features in the order in which an estimator was fitted."""
         fitted.require_match(self)
         return self.prepared(partial(MultiViewData.matched_to, fitted=fitted))
 
@@ -99,7 +97,6 @@ class PartSource(RowSource):
         return result
 
     def require_pattern_memory(self) -> None:
-        """Raise if Gram matrices of all patterns that were found need too much memory."""
         widths = self.n_features_per_view
         squares = [sum(widths[p] for p in views) ** 2 for views in self._patterns]
         # The Gram matrices of all patterns, the one being added, and the pseudo-samples.

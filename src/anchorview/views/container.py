@@ -187,15 +187,12 @@ class MultiViewData(RowSource):
         else:
             positions = np.flatnonzero(rows) if rows.dtype == bool else rows % max(n, 1)
         whole = (positions, n) if self.whole is None else (self.whole[0][positions], self.whole[1])
-        return self._replaced(
-            views=[view[rows] for view in self.views],
-            available=None if self.available is None else self.available[rows],
-            sample_ids=None if self.sample_ids is None else self.sample_ids[rows],
-            design=None if self.design is None else self.design[rows],
-            sample_weight=self.weights(rows),
-            first_row=0,
-            whole=whole,
-        )
+        per_sample = {
+            name: None if (values := getattr(self, name)) is None else values[rows]
+            for name in ("available", "sample_ids", "design", "sample_weight")
+        }
+        views = [view[rows] for view in self.views]
+        return self._replaced(views=views, first_row=0, whole=whole, **per_sample)
 
     def weights(self, rows: Any) -> Array | None:
         """Weights of some samples; None if they have none."""
@@ -203,8 +200,8 @@ class MultiViewData(RowSource):
 
     def _replaced(self, **changes: Any) -> "MultiViewData":
         """Return a container with other contents, design or first row, known to be valid."""
-        names = ("design", "sample_weight", "first_row", "whole")
-        known = {name: changes.pop(name, getattr(self, name)) for name in names}
+        own = ("design", "sample_weight", "first_row", "whole")
+        known = {name: changes.pop(name, getattr(self, name)) for name in own}
         data = container_of_checked(replace(self.contents, **changes))
         vars(data).update(known)
         return data

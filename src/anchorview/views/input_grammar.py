@@ -284,31 +284,24 @@ def views_of_modalities(
 def _with_anndata(
     given: NamedViews, choices: Mapping[str, MatrixChoice] | None = None
 ) -> NamedViews:
-    """Views with matrices in place of AnnData objects, by default ``X``; dense ones are frames.
-
-    Matrices that are sparse or on disk have no ids, so they are aligned here.
-    """
-    views = list(given.views)
+    """Views with matrices in place of AnnData objects, by default ``X``, aligned by their names."""
     matrices = {}
+    views = list(given.views)
     features: list[FeatureNames | None] = [None] * len(views)
     for p, (view, description) in enumerate(zip(views, given.descriptions, strict=True)):
         if not isinstance(view, np.ndarray | StoredView) and is_anndata(view):
             choice = MatrixChoice() if choices is None else choices[given.names[p]]
-            values, names = chosen_matrix(view, choice, description)
+            matrices[p], names = chosen_matrix(view, choice, description)
             features[p] = np.asarray(names, dtype=object)
-            if isinstance(values, np.ndarray):
-                views[p] = pd.DataFrame(values, view.obs_names, names, copy=False)
-            else:
-                matrices[p] = values
-                views[p] = pd.DataFrame(index=view.obs_names)
+            views[p] = pd.DataFrame(index=view.obs_names)
     if not matrices:
-        return replace(given, views=views, feature_names=tuple(features))
-    ids_by_view = {p: view.index for p, view in enumerate(views) if isinstance(view, pd.DataFrame)}
+        return given
+    indices = {p: view.index for p, view in enumerate(views) if isinstance(view, pd.DataFrame)}
     ids, views = align_frames(views, given.descriptions)
     assert ids is not None
-    available = np.ones((len(ids), len(views)), bool)
-    for p, view_ids in ids_by_view.items():
-        rows = view_ids.get_indexer(ids)
+    available = np.tile([view is not None for view in views], (len(ids), 1))
+    for p, index in indices.items():
+        rows = index.get_indexer(ids)
         available[:, p] = rows >= 0
         if p in matrices:
             views[p] = reindex_rows(matrices[p], rows)

@@ -187,71 +187,15 @@ def modality_names(path: Path) -> list[str]:
 
 
 @dataclass(frozen=True)
-class StoredCells:
-    """An AnnData object in a file, with those of its attributes that views are made of."""
+class StoredGroup:
+    """Elements of a group of a file, by name; matrices stay on disk."""
 
     path: Path
     key: str = "/"
-    """Group of the object."""
 
-    def _key(self, name: str) -> str:
-        return f"{self.key.rstrip('/')}/{name}"
-
-    @property
-    def _elements(self) -> "StoredElements":
-        return StoredElements(self.path, self.key)
-
-    @cached_property
-    def obs_names(self) -> "pd.Index[Any]":
-        """Names of the samples."""
-        return _index(self.path, self._key("obs"))
-
-    @property
-    def obs_columns(self) -> list[str]:
-        """Names of the variables of the samples."""
-        with _open(self.path) as file:
-            return [str(name) for name in file[self._key("obs")].attrs["column-order"]]
-
-    def obs_column(self, name: str) -> "pd.Series[Any]":
-        """A variable of the samples."""
-        with _open(self.path) as file:
-            return pd.Series(_read_elem(file[self._key("obs")][name]), self.obs_names, name=name)
-
-    @cached_property
-    def var_names(self) -> "pd.Index[Any]":
-        """Names of the features."""
-        return _index(self.path, self._key("var"))
-
-    @property
-    def var(self) -> pd.DataFrame:
-        """Table of the features."""
-        table: pd.DataFrame = self._elements["var"]
-        return table
-
-    @property
-    def X(self) -> Any:
-        """The main matrix; None if there is none."""
-        if "X" not in self._elements:
-            return None
-        return self._elements["X"]
-
-    @property
-    def layers(self) -> "StoredElements":
-        """Other matrices of the same features."""
-        return StoredElements(self.path, self._key("layers"))
-
-    @property
-    def obsm(self) -> "StoredElements":
-        """Other matrices of the same samples."""
-        return StoredElements(self.path, self._key("obsm"))
-
-
-@dataclass(frozen=True)
-class StoredElements:
-    """Elements of a group of a file, by name."""
-
-    path: Path
-    key: str
+    def group(self, name: str) -> "StoredGroup":
+        """A group in the group."""
+        return StoredGroup(self.path, f"{self.key.rstrip('/')}/{name}")
 
     def keys(self) -> list[str]:
         """Names of the elements."""
@@ -268,11 +212,61 @@ class StoredElements:
                 return open_matrix(node)
             return _read_elem(node)
 
+    @property
+    def index(self) -> "pd.Index[Any]":
+        """Index of a table."""
+        with _open(self.path) as file:
+            node = file[self.key]
+            name = node.attrs.get("_index")
+            if not isinstance(name, str) or name not in node:
+                raise ValueError(f"{self.key!r} is not a table with an index")
+            return pd.Index(_read_elem(node[name])).astype(str)
 
-def _index(path: Path, key: str) -> "pd.Index[Any]":
-    with _open(path) as file:
-        node = file[key]
-        name = node.attrs.get("_index")
-        if not isinstance(name, str) or name not in node:
-            raise ValueError(f"{key!r} is not a table with an index")
-        return pd.Index(_read_elem(node[name])).astype(str)
+
+class StoredCells(StoredGroup):
+    """An AnnData object in a file, with those of its attributes that views are made of."""
+
+    @cached_property
+    def obs_names(self) -> "pd.Index[Any]":
+        """Names of the samples."""
+        return self.group("obs").index
+
+    @property
+    def obs_columns(self) -> list[str]:
+        """Names of the variables of the samples."""
+        with _open(self.path) as file:
+            return [str(name) for name in file[self.group("obs").key].attrs["column-order"]]
+
+    def obs_column(self, name: str) -> "pd.Series[Any]":
+        """A variable of the samples."""
+        with _open(self.path) as file:
+            values = _read_elem(file[self.group("obs").key][name])
+            return pd.Series(values, self.obs_names, name=name)
+
+    @cached_property
+    def var_names(self) -> "pd.Index[Any]":
+        """Names of the features."""
+        return self.group("var").index
+
+    @property
+    def var(self) -> pd.DataFrame:
+        """Table of the features."""
+        table: pd.DataFrame = self["var"]
+        return table
+
+    @property
+    def X(self) -> Any:
+        """The main matrix; None if there is none."""
+        if "X" not in self:
+            return None
+        return self["X"]
+
+    @property
+    def layers(self) -> StoredGroup:
+        """Other matrices of the same features."""
+        return self.group("layers")
+
+    @property
+    def obsm(self) -> StoredGroup:
+        """Other matrices of the same samples."""
+        return self.group("obsm")

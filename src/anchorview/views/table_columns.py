@@ -154,13 +154,13 @@ class TableView:
 def describe_kinds(kinds: Sequence[str], levels: str = "") -> str:
     """How many columns of each kind there are; `levels` follows categories."""
     kinds = [CATEGORICAL.get(kind, kind) for kind in kinds]
-    forms = {
-        "number": ("number", "numbers"),
-        "category": (f"category{levels}", f"categories{levels}"),
-        "date": ("date", "dates"),
-    }
-    counts = {kind: kinds.count(kind) for kind in forms}
-    return ", ".join(f"{n} {forms[kind][n > 1]}" for kind, n in counts.items() if n)
+    plurals = {"number": "numbers", "category": "categories", "date": "dates"}
+    counts = {kind: kinds.count(kind) for kind in plurals}
+    return ", ".join(
+        f"{n} {plurals[kind] if n > 1 else kind}{levels * (kind == 'category')}"
+        for kind, n in counts.items()
+        if n
+    )
 
 
 def concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

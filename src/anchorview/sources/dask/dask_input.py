@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from math import lcm
 from operator import add
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,7 +21,12 @@ from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
 from anchorview.datasets.conversion import with_nan
 from anchorview.sources.dask.part_graph import PartGraph, new_name, reporting
-from anchorview.sources.disk_source import PRODUCTS_PER_PART, require_same_ids, view_on_disk
+from anchorview.sources.disk_source import (
+    PRODUCTS_PER_PART,
+    in_whole_blocks,
+    require_same_ids,
+    view_on_disk,
+)
 from anchorview.views.alignment import (
     require_shared_ids,
     require_unique_ids,
@@ -327,10 +331,8 @@ def _part_rows(views: Sequence[StoredView], wanted: int | None) -> int:
     if wanted is None:
         row_bytes = sum(view.shape[1] * view.cell_bytes for view in views)
         width = sum(view.shape[1] for view in views)
-        wanted = max(1, int(useful_bytes(width, FILE_PART) // row_bytes))
-        blocks = rows_per_block(width, working_precision(view.dtype for view in views))
-        step = lcm(step, blocks) if lcm(step, blocks) <= wanted else step
-        return max(1, wanted // step) * step
+        block = rows_per_block(width, working_precision(view.dtype for view in views))
+        return in_whole_blocks(int(useful_bytes(width, FILE_PART) // row_bytes), step, block)
     if wanted < 1:
         raise ValueError(f"part_rows={wanted}: a part needs at least one row.")
     return -(-wanted // step) * step

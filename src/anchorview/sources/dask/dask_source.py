@@ -106,7 +106,6 @@ class DaskSource(PartSource):
             self.sample_ids = self._rows(_sample_ids_of, None, id_dtype, "ids")
 
     def with_room(self, products: float, n_columns: int) -> Self:
-        """Source with sums of products that this process has room for."""
         source = copy(self)
         # Without workers, parts are processed in this process.
         source._products = products * (2 * FAN_IN + 2 * n_cores())
@@ -121,7 +120,6 @@ class DaskSource(PartSource):
     def reduce_as_is(
         self, function: PartFunction[Result], merge: Merge[Result], stage: str
     ) -> Result:
-        """``function`` of all parts, merged in order."""
         name = new_name(stage)
         work = partial(_apply_to_part, self._reader(), function, None)
         with reporting(stage, name, len(self._arguments)):
@@ -129,7 +127,6 @@ class DaskSource(PartSource):
         return result
 
     def for_each_part(self, function: PartFunction[None], stage: str) -> None:
-        """Call a function with all parts, which are computed one after the other."""
         name = new_name(stage)
         keys = [(name, i) for i in range(len(self._arguments))]
         work = partial(_apply_to_part, self._reader(), _same, None)
@@ -165,7 +162,6 @@ class DaskSource(PartSource):
     def map_fields(
         self, records: Records[Result], fields: Sequence[str], out: Path | None
     ) -> tuple[dict[str, Any], Result]:
-        """Fields of the records that a function computes, as dask arrays, and their summary."""
         rows = self._rows(records.function, None, records.dtype, "labeling")
         rows = kept(rows, "labeling") if _can_be_kept(rows) else rows
         no_arguments = [()] * rows.numblocks[0]
