@@ -73,13 +73,10 @@ def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]
     """Find and describe data sets.
 
     In a folder, each file and folder that :func:`anchorview.read_views` reads, with classes, is a
-    data set. `names` selects and orders them: names of files without suffix, built-in data sets
-    (``"digits"``, ``"synthetic"``), or data sets of the paper, which are looked for among the files
-    that start with their name and have their shape. A file takes precedence over a built-in data
-    set. None means all data sets in the folder, or without a folder the built-in ones.
-
-    Raises a ValueError if a named data set is missing or unusable, or there is no data set.
-    Unusable files that are not named are skipped with a single warning.
+    data set. `names` selects and orders them: names of files without suffix, which precede those
+    built in, or data sets of the paper, which are looked for among the files that start with their
+    name and have their shape. None means all data sets in the folder, or without a folder the
+    built-in ones. Unusable files that are not named are skipped with a single warning.
     """
     paths = {} if folder is None else _paths_by_name(folder)
     if names is not None:

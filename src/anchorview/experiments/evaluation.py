@@ -25,19 +25,13 @@ def evaluated(
     """Evaluate the results at each position, one row per (suite, data, column, mode, point).
 
     Where several entries have the same position, as in oracle columns, the one with the highest
-    mean ACC is taken.
+    mean ACC is taken. Results are by the key of their job, which depends on the digest of its data.
 
-    Results are identified by the key of their job, which depends on the digest of its data set.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``suite``, ``data``, ``column``, ``mode``, ``point``; ``status`` and ``reason`` as
-        in :class:`Result`; ``settings`` as text, and ``tried``, the number of settings they were
-        selected from; for each metric its mean, e.g. ``ACC``, ``ACC_deviation`` over the n runs
-        (divisor n), ``ACC_returned`` of the estimator's `labels_`, and ``ACC_runs``, a tuple; all
-        between 0 and 1; ``fit_seconds``, ``cpu_seconds``, ``other_cores``, ``peak_bytes``,
-        ``n_iter`` and ``objective``, a tuple. Absent numbers are NaN.
+    Columns are the position; ``status`` and ``reason`` as in :class:`Result`; ``settings`` as text,
+    and ``tried``, the number of settings they were selected from; for each metric its mean, e.g.
+    ``ACC``, ``ACC_deviation`` over the n runs (divisor n), ``ACC_returned`` of the estimator's
+    `labels_`, and ``ACC_runs``, a tuple; what was measured, and ``objective``. Absent numbers are
+    NaN.
     """
     tried: dict[tuple[Any, ...], list[tuple[Job, Result]]] = {}
     for entry in entries:
@@ -97,11 +91,7 @@ def wide(
 
 
 class SuiteResults:
-    """Results of one suite, from the table of all.
-
-    The attribute `frame` has its rows, `data` the names of the data sets, and `modes` the mode of
-    each column, in the order of the columns in tables.
-    """
+    """Results of one suite: `frame`, names of the data sets, and mode of each column of tables."""
 
     def __init__(self, frame: pd.DataFrame, suite: str) -> None:
         self.suite = suite

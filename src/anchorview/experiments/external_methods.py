@@ -95,10 +95,7 @@ def default_settings(name: str) -> dict[str, Any]:
 
 @cache
 def code_digest(name: str) -> str:
-    """Digest of the module or package of an external method, else "".
-
-    With it in the key of a job, a method that was changed is run again.
-    """
+    """Digest of the code of an external method, else "": one that was changed is run again."""
     if not is_external(name):
         return ""
     spec = find_spec(name.partition(":")[0].partition(".")[0])
@@ -109,10 +106,7 @@ def code_digest(name: str) -> str:
 
 
 def check_method(name: str) -> Iterator[str]:
-    """Check a method on small generated data before any job runs.
-
-    Raises a ValueError for what no experiment can run with, and yields warnings.
-    """
+    """Try a method on small data; yields warnings, and raises for what no experiment runs with."""
     views, _ = make_multiview(CHECKED_SAMPLES, n_clusters=CHECKED_CLUSTERS, random_state=0)
     found = []
     for _ in range(2):

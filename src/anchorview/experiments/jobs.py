@@ -38,13 +38,10 @@ class Job:
     """One method with one choice of settings on one data set; runs in one process."""
 
     data: str
-    """Name of the data set."""
     method: str
-    """One of :data:`anchorview.estimators.methods.METHODS`, or ``module:name``."""
     settings: tuple[tuple[str, SettingValue], ...] = ()
     """Parameters of the estimator, sorted by name."""
     runs: int = 20
-    """Number of runs to score."""
     seed: int = 0
     """Seed of the fit; run r uses ``seed + r``."""
     alone: bool = False
@@ -89,20 +86,15 @@ class Result:
     other_cores: float | None = None
     """Mean number of cores that other processes used meanwhile."""
     seconds: float = 0.0
-    """Time of the job."""
     peak_bytes: int | None = None
     """Maximum resident memory of the process."""
     n_iter: int | None = None
     objective: tuple[float, ...] = ()
-    """Objective at each iteration."""
     view_weights: tuple[float, ...] = ()
 
     @classmethod
     def from_json(cls, content: Any) -> Self:
-        """Result from its fields, in which JSON has lists for tuples.
-
-        Raises a ValueError or TypeError for anything but the fields of a result.
-        """
+        """Result from its fields; raises a ValueError or TypeError for anything else."""
         if not isinstance(content, dict) or content.get("status") not in get_args(Status):
             raise ValueError("a result must be a mapping with a status")
         scores = {name: tuple(map(float, runs)) for name, runs in content.get("scores", {}).items()}
@@ -122,11 +114,7 @@ CREATE TABLE IF NOT EXISTS results
 
 
 class Store:
-    """Results of jobs in an SQLite file.
-
-    The file is created if it does not exist. A file or a row that cannot be used raises a
-    DataFileError that names it and says what to do.
-    """
+    """Results of jobs in an SQLite file; a DataFileError names what cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -159,11 +147,11 @@ class Store:
             self._database.executemany("DELETE FROM results WHERE key = ?", unfinished)
 
     def results(self) -> dict[str, Result]:
-        """All results by key, in the order in which they were added."""
+        """All results by key, in the order of their addition."""
         return {key: result for key, (result, _) in self._rows().items()}
 
     def environments(self, keys: Iterable[str]) -> list[dict[str, Any]]:
-        """Distinct environments of the results with these keys, in the order of their addition."""
+        """Distinct environments of the results with these keys."""
         wanted = set(keys)
         found = [each for key, (_, each) in self._rows().items() if key in wanted]
         return list({canonical_json(each): each for each in found}.values())

@@ -47,8 +47,7 @@ def run_plan(
 ) -> pd.DataFrame:
     """Run the jobs of a plan that have no result in a folder yet, and write all outputs there.
 
-    Methods that are not of this package are checked first. `retry` runs jobs without a result
-    again; see :func:`run_jobs` for `listen`. Returns all results, as :func:`write_outputs` does.
+    `retry` runs jobs that are not done again; `listen` is that of :func:`run_jobs`.
     """
     for method in filter(is_external, plan.methods):
         for warning in check_method(method):
@@ -98,13 +97,11 @@ def write_outputs(
     command: str = "",
     title: str = "",
 ) -> pd.DataFrame:
-    """Write tables, figures, a summary and a report page of the available results.
+    """Write tables, figures, a summary and a report page; returns the evaluated results.
 
-    ``results.csv`` has the evaluated results, not rounded. Tables are ``tables/*.md`` and
-    ``*.tex``; figures ``figures/*.svg`` and ``*.png``; ``summary.md`` and ``report.html`` have all
-    of them. Outputs that need a package that is not installed are omitted with a warning.
-    ``outputs.json`` lists the files; files listed by an earlier one that are not written again are
-    removed. `results` are by key of the job. Returns the evaluated results.
+    ``summary.md`` and ``report.html`` have all tables and figures. Outputs that need a package that
+    is not installed are omitted with a warning. Files that ``outputs.json`` lists and that are not
+    written again are removed. `results` are by key of the job.
     """
     title = title or "Experiments"
     digests = {one.name: one.digest for one in sets}

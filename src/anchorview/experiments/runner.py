@@ -42,11 +42,8 @@ from anchorview.experiments.jobs import METRICS, Job, Result, Status, Store, env
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
 
-POLL_SECONDS = 0.05
-"""Interval between checks of the time and memory of the running jobs."""
-
-PROGRESS_SECONDS = 0.5
-"""Interval between progress reports."""
+POLL_SECONDS, PROGRESS_SECONDS = 0.05, 0.5
+"""Interval between checks of the running jobs, and between progress reports."""
 
 EXIT_SECONDS = 10.0
 """Time for a process to exit by itself after its result was received."""
@@ -56,14 +53,11 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 Measure = Callable[[Job, DataSet], Result]
 """What a job does; :func:`fit_and_score` in experiments."""
 
-TIMED_FITS = 3
-"""Number of fits of a job that runs alone; its time is their median."""
+TIMED_FITS, MAX_TIMED_SECONDS = 3, 60.0
+"""Number of fits of a job that runs alone, whose time is the median; fewer if they take long."""
 
 CLOCK_ERROR = 0.02
 """Resolution of the CPU time of the machine, in seconds."""
-
-MAX_TIMED_SECONDS = 60.0
-"""Total time after which no further fit is timed."""
 
 Listener = Callable[[int, int, Sequence[tuple[Job, float]]], None]
 """Called with the number of jobs with a result, including those of earlier runs, the number of all
@@ -82,16 +76,13 @@ def run_jobs(
 ) -> None:
     """Run the jobs that have no result in a store, each in a separate process.
 
-    Jobs that exceed a limit, fail or crash have a result too (see :class:`Result`), and the others
-    continue. Each result is stored immediately; after an interruption, another call continues where
-    this one stopped. Scores depend neither on the order of jobs nor on how many run at once.
+    Jobs that exceed a limit, fail or crash have a result too, and the others continue. Each result
+    is stored immediately; after an interruption, another call continues where this one stopped.
+    Scores depend neither on the order of jobs nor on how many run at once. Those with `alone` run
+    last, one at a time and on all cores; the others run on one core each.
 
-    Equal jobs run once. Those with `alone` run last, one at a time and on all cores; the others run
-    on one core each.
-
-    `time_limit` is in seconds, `memory_limit` in bytes beyond those of a process at the start, and
-    `at_once` the number of cores by default. `listen` is called about twice a second and whenever a
-    job ends. The processes must be able to import `measure`, by default :func:`fit_and_score`.
+    `time_limit` is in seconds, `memory_limit` in bytes beyond those of a process at the start.
+    `listen` is called about twice a second and whenever a job ends.
     """
     at_once = at_once or n_cores()
     by_key = {job.key(data.digest): (job, data) for job, data in jobs}
@@ -233,10 +224,9 @@ def _exit_with_parent() -> None:
 def fit_and_score(job: Job, data: DataSet) -> Result:
     """Fit a method with its default number of restarts, then score independent runs.
 
-    A run is a fit with its own seed and without restarts. If only K-means on an embedding depends
-    on the seed, as two fits tell, the runs share the embedding. A fit of AutoDALMC, which is a
-    consensus of dozens of partitions, counts for four runs, so that it has fewer scores. Methods
-    that are not of this package keep their restarts.
+    A run is a fit with its own seed and without restarts, except those of methods that are not of
+    this package. If only K-means on an embedding depends on the seed, as two fits tell, the runs
+    share the embedding.
     """
     views, classes = data.load()
     model = _estimator(job, data.n_clusters, 0)
@@ -272,7 +262,7 @@ def run_job(job: Job, data: DataSet, measure: Measure = fit_and_score) -> Result
 
 
 def _time_fits(model: Any, views: MultiViewData, n_fits: int) -> dict[str, Any]:
-    """Medians of :func:`elapsed` for several fits; for fewer if they take long."""
+    """Medians of :func:`elapsed` for several fits."""
     times: list[dict[str, float]] = []
     first = perf_counter()
     while not times or (len(times) < n_fits and perf_counter() - first < MAX_TIMED_SECONDS):

@@ -93,8 +93,18 @@ def _suite_tables(results: SuiteResults) -> Iterator[ResultTable]:
                 ["peak_megabytes"],
                 digits=0,
             )
-        case "beta" | "anchors":
-            yield from _point_tables(results)
+        case "beta" | "anchors" as suite:
+            parameter = {"beta": "beta", "anchors": "the number of anchors"}[suite]
+            for data, stem in file_names(results.data):
+                yield _measured_table(
+                    results.on(data),
+                    f"{suite}-{stem}",
+                    f"Scores of DALMC against {parameter}, {data}",
+                    f"{SCORES_NOTE} All other settings are the defaults.",
+                    METRICS,
+                    ["point"],
+                    ["metric"],
+                )
         case "convergence":
             yield _convergence_table(results)
 
@@ -104,26 +114,8 @@ def _score_tables(results: SuiteResults, compared: str, *numbers: str) -> Iterat
     caption = f"{SCORES_NOTE} {MARKS_NOTE} {SIGNIFICANCE_NOTE}"
     places = [*(f"table {number} of the paper" for number in numbers), "not in the paper"]
     for metric, place in zip(METRICS, places, strict=True):
-        title = f"{metric} of the {compared} ({place})"
-        yield _measured_table(
-            results, f"{results.suite}-{metric.lower()}", title, caption, [metric]
-        )
-
-
-def _point_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """Yield the numbers of figures 2-3 or 4-5; one table per data set."""
-    parameter = "beta" if results.suite == "beta" else "the number of anchors"
-    caption = f"{SCORES_NOTE} All other settings are the defaults."
-    for data, stem in file_names(results.data):
-        yield _measured_table(
-            results.on(data),
-            f"{results.suite}-{stem}",
-            f"Scores of DALMC against {parameter}, {data}",
-            caption,
-            METRICS,
-            [results.suite],
-            ["metric"],
-        )
+        name, title = f"{results.suite}-{metric.lower()}", f"{metric} of the {compared} ({place})"
+        yield _measured_table(results, name, title, caption, [metric])
 
 
 def _measured_table(
@@ -139,14 +131,12 @@ def _measured_table(
     """Table of measured quantities; the rows are data sets, or points in ascending order."""
     cells = measured(results, *quantities, digits=digits)
     cells["time"] = cells["metric"].map(TIMES)
-    by_data = rows[0] == "data"
     # The metrics of a data set are one below the other.
-    key = cells["data"].map(results.data.index) if by_data else cells["point"]
+    key = cells["data"].map(results.data.index) if rows[0] == "data" else cells["point"]
     cells = cells.iloc[np.argsort(key, kind="stable")]
-    if not by_data:
-        cells = cells.rename(columns={"point": rows[0]})
     texts, marks = (wide(cells, each, rows, columns).fillna("") for each in ("text", "mark"))
-    return ResultTable(name, title, caption, texts, marks)
+    names = [results.suite if row == "point" else row for row in rows]
+    return ResultTable(name, title, caption, texts.rename_axis(names), marks)
 
 
 def measured(results: SuiteResults, *quantities: str, digits: int = 2) -> pd.DataFrame:
@@ -156,15 +146,13 @@ def measured(results: SuiteResults, *quantities: str, digits: int = 2) -> pd.Dat
 
 def _measured(frame: pd.DataFrame, quantity: str, digits: int) -> pd.DataFrame:
     is_score = quantity.partition("_")[0] in METRICS
-    values, status = frame[quantity], frame["status"]
-    status = status.mask((status == "done") & values.isna(), "absent")
-    cells = frame[POSITION].assign(metric=quantity.removesuffix("_returned"))
-    runs = frame.get(f"{quantity}_runs")
+    scale, template = 100 if is_score else 1, f"{{:.{digits}f}}"
+    values, runs = frame[quantity], frame.get(f"{quantity}_runs")
+    status = frame["status"].mask((frame["status"] == "done") & values.isna(), "absent")
     deviations = None
     if runs is not None:
         deviations = frame[f"{quantity}_deviation"].where(runs.map(len) > 1)
-    template = f"{{:.{digits}f}}"
-    scale = 100 if is_score else 1
+    cells = frame[POSITION].assign(metric=quantity.removesuffix("_returned"))
     cells["text"] = cell_texts(values, deviations, status, scale, template)
     if quantity in TIMES:
         cells.loc[(frame["other_cores"] > BUSY_CORES) & values.notna(), "text"] += " ‡"
@@ -239,10 +227,9 @@ def _convergence_table(results: SuiteResults) -> ResultTable:
         cells = ["" if row["status"] == "absent" else "-"] * len(columns)
         if row["status"] == "done":
             objective = np.asarray(row["objective"], dtype=float)
-            changes = np.diff(objective)
             counts = [_n_iterations(objective, tolerance) for tolerance in tolerances]
             # Increases within the rounding error are not counted.
-            monotone = (changes <= 1e-9 * np.abs(objective[:-1])).all()
+            monotone = (np.diff(objective) <= 1e-9 * np.abs(objective[:-1])).all()
             few = _n_iterations(objective, tol) < PAPER_ITERATIONS
             cells = [str(n) if n < np.inf else f"> {len(objective)}" for n in counts]
             cells += ["yes" if fact else "no" for fact in (monotone, few)]
@@ -265,18 +252,14 @@ def _n_iterations(objective: Array, tolerance: float) -> float:
 
 
 def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
-    chosen = frame[
-        frame["suite"].isin(["compare", "ablation"])
-        & frame["mode"].isin(LABEL_MODES)
-        & (frame["status"] == "done")
-    ]
+    by_labels = frame["mode"].isin(LABEL_MODES) & frame["suite"].isin(["compare", "ablation"])
+    chosen = frame[by_labels & (frame["status"] == "done")].rename(columns={"column": "method"})
     if len(chosen):
-        columns = chosen.rename(columns={"column": "method"})
         yield ResultTable(
             "oracle-settings",
             "Settings that the oracle chose",
             "With the labels, by the highest mean ACC among the settings of the grid.",
-            columns.set_index(["suite", "data", "method"])[["settings", "tried"]],
+            chosen.set_index(["suite", "data", "method"])[["settings", "tried"]],
         )
 
 
