@@ -29,7 +29,9 @@ from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matl
 from anchorview.datasets.formats.npy import open_npy_folder, read_npz
 from anchorview.datasets.formats.table import all_numbers
 from anchorview.datasets.formats.table_files import TABLE_SUFFIXES, open_parquet, read_tables
+from anchorview.views.alignment import reindex_rows
 from anchorview.views.anndata_matrices import ViewSelection
+from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.stored_view import StoredView, View, ViewFile
 from anchorview.views.table_columns import feature_names_of
 
@@ -299,14 +301,20 @@ class Format:
     """Opens the views, to read rows by slices; None if the format cannot do that."""
     kind: Literal["file", "store", "folder"] = "file"
     """A file, a folder with a suffix, or a folder with one file per view."""
-    by_id: bool = False
-    """Whether views are tables with different samples, which are matched by their ids."""
     requires: Callable[[Path], bool] = lambda path: True
     """Condition on the contents, in addition to the suffix."""
-    in_stores: bool = False
-    """Whether it can be read from an object store or a web server."""
     selects: bool = False
     """Whether it has several matrices per view; ``ReadOptions.views`` selects one of them."""
+
+    @property
+    def by_id(self) -> bool:
+        """Whether views are tables with different samples, which are matched by their ids."""
+        return self.read is read_tables
+
+    @property
+    def in_stores(self) -> bool:
+        """Whether it can be read from an object store or a web server."""
+        return self.open in (open_zarr, open_parquet)
 
     def matches(self, path: Path) -> bool:
         """Whether a path has this format."""
@@ -331,21 +339,13 @@ FORMATS = (
     Format(".h5 or .hdf5 file", (".h5", ".hdf5"), open=open_hdf5),
     Format(".h5mu file", (".h5mu",), open=open_annotated, selects=True),
     Format(".h5ad file", (".h5ad",), open=open_annotated, selects=True),
-    Format("Zarr store", (".zarr",), open=open_zarr, kind="store", in_stores=True),
+    Format("Zarr store", (".zarr",), open=open_zarr, kind="store"),
     Format("folder of .npy files", (".npy",), open=open_npy_folder, kind="folder"),
-    Format(".parquet file", (".parquet",), read_tables, open_parquet, by_id=True, in_stores=True),
-    Format(f"{TABLE} file", TABLE_SUFFIXES, read_tables, by_id=True),
-    Format(f"folder of {TABLE} files", NOT_PARQUET, read_tables, kind="folder", by_id=True),
+    Format(".parquet file", (".parquet",), read_tables, open_parquet),
+    Format(f"{TABLE} file", TABLE_SUFFIXES, read_tables),
+    Format(f"folder of {TABLE} files", NOT_PARQUET, read_tables, kind="folder"),
     # Tables that are all in Parquet can stay on disk.
-    Format(
-        "folder of .parquet files",
-        (".parquet",),
-        read_tables,
-        open_parquet,
-        "folder",
-        by_id=True,
-        in_stores=True,
-    ),
+    Format("folder of .parquet files", (".parquet",), read_tables, open_parquet, kind="folder"),
 )
 
 
@@ -407,9 +407,9 @@ def _all_rows(entry: Format, opened: ViewFile | None) -> ViewFile:
         values = view[:] if isinstance(view, StoredView) else view
         if isinstance(values, np.ndarray) and opened.sample_ids is not None:
             # Where modalities lack samples, opened views have zeros.
-            if entry.selects and opened.available is not None and not opened.available[:, p].all():
-                values = values.astype(np.result_type(values, np.float16), copy=False)
-                values[~opened.available[:, p]] = np.nan
+            if entry.selects and opened.available is not None:
+                rows = np.where(opened.available[:, p], np.arange(len(values)), -1)
+                values = reindex_rows(values, rows)
             values = pd.DataFrame(values, opened.sample_ids, features.get(name), copy=False)
         views[name] = values
     return replace(opened, views=views, feature_names=features)
@@ -418,8 +418,9 @@ def _all_rows(entry: Format, opened: ViewFile | None) -> ViewFile:
 def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] | None:
     """Combine the availability in the file with rows of NaN and, if asked for, of zeros."""
     n_samples = next(iter(file.views.values())).shape[0]
-    every = np.ones((n_samples, len(file.views)), dtype=bool)
-    available = every if file.available is None else file.available.copy()
+    available = np.ones((n_samples, len(file.views)), dtype=bool)
+    if file.available is not None:
+        available &= file.available
     view: Any
     for p, view in enumerate(file.views.values()):
         if zero_rows_missing and not (isinstance(view, pd.DataFrame) and not all_numbers(view)):
@@ -428,4 +429,4 @@ def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] 
             available[:, p] &= values.astype(bool).sum(axis=1) > 0
         if not sparse.issparse(view):
             available[:, p] &= ~np.asarray(pd.isna(view)).all(axis=1)
-    return None if available.all() else available
+    return none_if_complete(available)

@@ -5,8 +5,6 @@ groups of the three vectors of their compressed columns, and its types as attrib
 """
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +68,6 @@ def _checked(matrix: "sparse.csc_array[Any]") -> "sparse.csc_array[Any]":
     return matrix
 
 
-def _h5py() -> Any:
-    return optional_import("h5py", "MATLAB 7.3 files, unless saved with -v7,", "hdf5")
-
-
 def is_hdf5(path: Path) -> bool:
     """Whether a file is in HDF5, with or without MATLAB's header."""
     if not path.is_file():
@@ -85,35 +79,29 @@ def is_hdf5(path: Path) -> bool:
 
 def open_matlab73(path: Path, options: ReadOptions) -> ViewFile:
     """Open the matrices that are views by MATLAB conventions; labels and sparse ones are read."""
-    h5py = _h5py()
+    h5py = optional_import("h5py", "MATLAB 7.3 files, unless saved with -v7,", "hdf5")
     variables: Variables = {}
     with h5py.File(path, "r") as file:
         # "#refs#" and "#subsystem#" are MATLAB's storage, not variables.
         for name in (name for name in file if not name.startswith("#")):
-            is_label = is_label_name(name, options.labels)
-            on_disk = partial(view_of_dataset, in_columns=True)
-            convert, node = (_in_memory if is_label else on_disk), file[name]
+            is_label, node = is_label_name(name, options.labels), file[name]
             if isinstance(node, h5py.Dataset) and h5py.check_ref_dtype(node.dtype):
                 cells = (file[reference] for reference in node[()].ravel())
-                variables[name] = [_node_value(cell, convert) for cell in cells]
+                variables[name] = [_node_value(cell, is_label) for cell in cells]
             else:
-                variables[name] = _node_value(node, convert)
+                variables[name] = _node_value(node, is_label)
     return views_among(variables, path, options.labels, matlab=True)
 
 
-def _node_value(node: Any, convert: Callable[[Any], object]) -> object:
-    if isinstance(node, _h5py().Group):
+def _node_value(node: Any, is_label: bool) -> object:
+    if not hasattr(node, "shape"):
         return _sparse(node) if "MATLAB_sparse" in node.attrs else None
     # An empty array is stored as its shape, and text as character codes: neither is a matrix.
     if "MATLAB_empty" in node.attrs or node.attrs.get("MATLAB_class") in (b"char", "char"):
         return None
     if _is_matrix(node.shape, node.dtype):
-        return convert(node)
+        return np.asarray(node[()]).T if is_label else view_of_dataset(node, in_columns=True)
     return _other(node.shape[::-1], node.dtype)
-
-
-def _in_memory(node: Any) -> object:
-    return np.asarray(node[()]).T
 
 
 def _sparse(group: Any) -> object:
