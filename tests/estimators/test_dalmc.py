@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from anchorview import DALMC, MultiViewData, load, make_multiview
 from anchorview._utils import memory
+from anchorview.core import cost_model
 from anchorview.estimators import dalmc
 from anchorview.metrics import clustering_accuracy
 from helpers.problems import problems
@@ -171,6 +172,14 @@ def test_sizes_past_the_rank_are_refused(made):
         DALMC(4, n_components=[5, 4]).fit([made[0]["view_0"], low_rank])
     with pytest.raises(ValueError, match=r"n_anchors=30 .* add up to 12"):
         DALMC(4, n_anchors=30, n_components=[8, 4]).fit([made[0]["view_0"], made[0]["view_1"]])
+
+
+def test_free_memory_is_read_once(made, set_constants):
+    """Fault S13: a second reading allowed what the first one did not, by another route."""
+    readings = iter([1000.0, 1e12, 1e12])
+    set_constants(cost_model, free_memory=lambda: next(readings))
+    with pytest.raises(MemoryError, match="solver='direct'"):
+        DALMC(4, solver="direct").fit(made[0])
 
 
 def test_memory_is_stated_and_no_square_matrix_over_samples_needed(made, monkeypatch):

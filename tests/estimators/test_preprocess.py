@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, load, make_multiview
 from anchorview.estimators.preparation import fit_preparation
@@ -123,6 +123,24 @@ def test_what_cannot_be_preprocessed(tmp_path):
     views["view_0"][3, 1] = np.inf
     with pytest.raises(ValueError, match="infinity"):
         DALMC(3, preprocess="impute-mean").fit(views)
+
+
+def test_chunks_of_which_the_first_would_be_learned_are_refused():
+    """Fault S7: the model was not that of fit."""
+    views, _ = make_multiview(60, n_clusters=3, random_state=0)
+    for step in ("impute-mean", StandardScaler()):
+        with pytest.raises(ValueError, match=r"view 0: .*first chunk only"):
+            DALMC(3, scaling="zscore", preprocess=step).partial_fit(views)
+
+
+def test_arrays_of_the_caller_are_never_changed():
+    """Fault S8: transformers without copies overwrote them."""
+    views, _ = make_multiview(60, n_clusters=3, random_state=0)
+    given = {name: view.copy() for name, view in views.items()}
+    model = DALMC(3, preprocess=StandardScaler(copy=False), random_state=0).fit(given)
+    np.testing.assert_array_equal(model.predict(given), model.labels_)
+    for name, view in views.items():
+        np.testing.assert_array_equal(given[name], view)
 
 
 def test_mistakes_of_transformers_are_told(tmp_path):

@@ -161,3 +161,8 @@ def test_errors_name_the_view_and_the_column():
     model = DALMC(K, random_state=0).fit(views)
     with pytest.warns(UserWarning, match=r"150 of 150 .*'plan'.*'1'"):
         model.predict({"customers": views["customers"].assign(plan=1)})
+    # Fault S6: samples with unknown levels only had a label, and confidence in it.
+    plans = {"customers": views["customers"][["plan"]].dropna()}
+    with pytest.warns(UserWarning, match="'plan'|no value in any view"):
+        found = DALMC(K, random_state=0).fit(plans).predict({"customers": plans["customers"] + "?"})
+    assert set(found) == {-1}

@@ -49,6 +49,10 @@ def test_texts_beside_numbers(form, tmp_path):
     with pytest.warns(UserWarning, match=r"'text'\) holds texts.*'words'"):
         model = DALMC(K, random_state=0).fit(views)
     assert adjusted_rand_score(model.labels_, y) > 0.9
+    # Fault K4: vectorizers of scikit-learn need a column, not a table with one.
+    foreign = {"text": TfidfVectorizer(sublinear_tf=True, min_df=2, max_df=0.5)}
+    other = DALMC(K, random_state=0, preprocess=foreign).fit(views)
+    np.testing.assert_array_equal(other.labels_, model.labels_)
     assert set(model.preprocessing_[1].words_) == {word for words in WORDS for word in words}
     model.save(tmp_path / "m")
     alone = {"text": views["text"]}
