@@ -10,7 +10,7 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC, load_digits
 from anchorview.cli import options
-from anchorview.estimators.partitions.candidates import BUDGETS
+from anchorview.estimators.partitions.candidates import POOL
 from anchorview.metrics import clustering_scores
 from helpers.command_line import (
     error_of,
@@ -115,7 +115,7 @@ def test_without_settings_the_method_is_auto(data, fits):
 
 
 def test_documented_choices_and_defaults_are_those_of_the_estimators():
-    assert get_args(options.BudgetName) == BUDGETS
+    assert get_args(options.BudgetName) == tuple(POOL)
     defaults = inspect.signature(DALMC).parameters
     for setting in dataclasses.fields(options.Settings):
         default = defaults[setting.name].default

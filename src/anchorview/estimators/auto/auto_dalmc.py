@@ -57,7 +57,7 @@ from anchorview.estimators.base import (
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.explanation import ROUNDING
 from anchorview.estimators.known.known_labels import KnownLabels, known_labels, with_pairs
-from anchorview.estimators.partitions.candidates import BUDGETS, ONE_CLUSTER, Budget
+from anchorview.estimators.partitions.candidates import ONE_CLUSTER, POOL, Budget
 from anchorview.estimators.partitions.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.partitions.neighbor_graphs import LABEL_DTYPE, MAX_CLUSTERS
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
@@ -282,7 +282,7 @@ class AutoDALMC(EmbeddingClusterer):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
-        "budget": [StrOptions(set(BUDGETS))],
+        "budget": [StrOptions(set(POOL))],
         "view_importance": [Mapping, None],
         "preprocess": [str, Mapping, HasMethods(["fit", "transform"]), None],
         "batch_scale": ["boolean"],

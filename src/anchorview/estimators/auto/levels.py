@@ -8,7 +8,7 @@ how clusters split from level to level.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral
 
@@ -120,7 +120,7 @@ def scan_levels(pool: CandidatePool, numbers: Sequence[int]) -> LevelScan:
     compared = pool.at_random(ROWS if len(numbers) != 1 else REFERENCE_ROWS)
     some = compared.at_random(REFERENCE_ROWS)
     drawn = without_clusters(some.coordinates, np.random.default_rng(pool.seed))
-    reference = CandidatePool(drawn, pool.seed, importance=pool.importance)
+    reference = replace(some, coordinates=drawn)
     judged = JudgedSamples(compared.coordinates[PLAIN], pool.seed, max(numbers, default=2))
     if len(numbers) == 1:
         distances, compared_by_chance = {numbers[0]: 0.0}, list(numbers)

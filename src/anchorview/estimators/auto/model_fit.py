@@ -195,12 +195,7 @@ def fit_model(
         pool.data.sample_weight,
     )
     clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
-    landmarks = {
-        scaling: pool.landmarks_in(scaling)[0]
-        for scaling in NEIGHBOR_SCALINGS
-        if scaling in pool.coordinates
-    }
-    families = Families(dict(pool.bases), landmarks)
+    families = pool.families
     clustering = Clustering(fitted.candidates, result.consensus)
     if known is not None:
         data, places = known.of(source, views.used)

@@ -25,18 +25,15 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.partitions.candidates import CandidateError, CandidatePool
+from anchorview.estimators.partitions.candidates import CandidateError, Samples
 from anchorview.estimators.partitions.consensus import (
     Consensus,
     agreement_with,
     cluster_members,
     consensus_of,
 )
-from anchorview.estimators.partitions.coordinates import NORMALIZED, STANDARDIZED, LocatedSamples
+from anchorview.estimators.partitions.coordinates import NORMALIZED, STANDARDIZED
 from anchorview.estimators.partitions.neighbor_graphs import LABEL_DTYPE, Landmarks, Neighbors
-
-Samples = LocatedSamples | CandidatePool
-"""Samples in coordinates and among landmarks."""
 
 N_STEPS, KEPT = 20, 0.95
 """Number of steps in which classes spread, and the share that comes from other samples."""

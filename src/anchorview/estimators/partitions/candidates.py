@@ -8,8 +8,8 @@ benchmarks/auto.md as well.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import wraps
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
 from threading import Lock
 from time import perf_counter
 from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self, TypeVar
@@ -29,7 +29,7 @@ from anchorview.core.embed import Embedder, Pattern, embedder_of
 from anchorview.core.representative_rows import distinct_by_content, representative_rows
 from anchorview.core.scale import ViewScaling, fit_scalings
 from anchorview.core.solve import Sizes, SolverSettings, leading_spectra, solve
-from anchorview.estimators.explanation import ViewMaps
+from anchorview.estimators.explanation import PartFunction, ViewMaps
 from anchorview.estimators.partitions.consensus import Family
 from anchorview.estimators.partitions.coordinates import (
     MAX_DIRECTIONS,
@@ -54,7 +54,6 @@ from anchorview.estimators.partitions.neighbor_graphs import (
 from anchorview.views.container import MultiViewData, container_with_views
 
 Budget = Literal["fast", "default", "thorough"]
-BUDGETS: tuple[Budget, ...] = ("fast", "default", "thorough")
 
 MAX_ITER, TOL, BETA = 50, 1e-4, 0.1
 
@@ -119,8 +118,7 @@ class Setting(ABC):
 
     def row(self, n_clusters: int) -> dict[str, Any]:
         """Setting as a row of the table of candidates."""
-        names = ("n_anchors", "n_components", "beta", "n_neighbors")
-        return {"kind": self.kind, "scaling": self.scaling, **dict.fromkeys(names)}
+        return {"kind": self.kind, "scaling": self.scaling}
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,8 @@ class Candidate(ABC):
     """A fitted setting, which labels any samples."""
 
     setting: Setting
-    seconds: float
+    seconds: float = field(default=0.0, kw_only=True)
+    """Time that the fit took."""
 
     @property
     @abstractmethod
@@ -136,13 +135,11 @@ class Candidate(ABC):
         """Number of partitions."""
 
     @abstractmethod
-    def labels(self, samples: "LocatedSamples | CandidatePool") -> Array:
+    def labels(self, samples: "Samples") -> Array:
         """Labels of samples in the partitions, (n_partitions, n)."""
 
     @abstractmethod
-    def readout(
-        self, families: Families, patterns: Array
-    ) -> tuple["FamilyTransform", ViewMaps, Array]:
+    def readout(self, families: Families, patterns: Array) -> "Reading":
         """What the partitions see of samples, its linear maps, and where clusters are in these.
 
         `patterns` are frequencies of labels by cluster, partition and label.
@@ -150,7 +147,11 @@ class Candidate(ABC):
 
     def row(self) -> dict[str, float | None]:
         """Results in the table of candidates."""
-        return {"inertia": None, "n_iter": None, "seconds": self.seconds}
+        return {"seconds": self.seconds}
+
+
+Reading = tuple[PartFunction, ViewMaps, Array]
+"""What is read from views, linear maps of it, and clusters in their sum."""
 
 
 # Directions
@@ -186,7 +187,6 @@ class Directions(Setting):
 
     def fit(self, pool: "CandidatePool", n_clusters: int) -> tuple[Candidate, Array]:
         """Candidate for the samples of a pool, and their labels in its partitions."""
-        clock = perf_counter()
         data = pool.coordinates_in(self.scaling)
         problem, spectra = pool.linear_problem(self.scaling)
         sizes = Sizes(
@@ -198,16 +198,13 @@ class Directions(Setting):
         solution, _ = solve(problem, data, settings, spectra=spectra)
         embedder = embedder_of(solution, problem)
         assert embedder is not None
-        n_runs = 1 if self.compared else n_kmeans_runs(len(pool))
+        n_runs = 1 if self.compared else pool.n_runs
         rows = EmbeddedRows(embedder(data), data.sample_weight)
         runs, labels, inertia = kmeans_runs(
             rows, n_clusters, pool.seed, n_runs, repairs=self.compared
         )
-        seconds = perf_counter() - clock
-        candidate = EmbeddedCandidate(
-            self, seconds, embedder, runs, solution.weights, solution.objective, inertia
-        )
-        return candidate, labels
+        weights, objective = solution.weights, solution.objective
+        return EmbeddedCandidate(self, embedder, runs, weights, objective, inertia), labels
 
 
 @dataclass(frozen=True)
@@ -227,25 +224,24 @@ class EmbeddedCandidate(Candidate):
         """Number of K-means runs."""
         return len(self.runs)
 
-    def embedding(self, samples: "LocatedSamples | CandidatePool") -> Array:
+    def embedding(self, samples: "Samples") -> Array:
         """Embedding of samples."""
         return self.embedder(samples.coordinates_in(self.setting.scaling))
 
-    def labels(self, samples: "LocatedSamples | CandidatePool") -> Array:
+    def labels(self, samples: "Samples") -> Array:
         """Labels of samples in the partitions, (n_partitions, n)."""
         return labels_of_runs(self.runs, self.embedding(samples))
 
-    def readout(
-        self, families: Families, patterns: Array
-    ) -> tuple["FamilyTransform", ViewMaps, Array]:
+    def readout(self, families: Families, patterns: Array) -> Reading:
         """Coordinates, the embedding, and the mean centroids of the clusters."""
         centroids = np.stack([run.centroids for run in self.runs])
         centers = np.einsum("cra,ral->cl", patterns, centroids)
-        return FamilyTransform(families, self.setting.scaling), self.embedder, centers
+        return partial(families.coordinates, self.setting.scaling), self.embedder, centers
 
     def row(self) -> dict[str, float | None]:
         """Results in the table of candidates."""
-        return super().row() | {"inertia": self.inertia, "n_iter": len(self.objective) or None}
+        n_iter = len(self.objective) or None
+        return {"inertia": self.inertia, "n_iter": n_iter} | super().row()
 
 
 # Neighbors
@@ -270,11 +266,9 @@ class OfNeighbors(Setting):
 
     def fit(self, pool: "CandidatePool", n_clusters: int) -> tuple[Candidate, Array]:
         """Candidate for the samples of a pool, and their labels in its partitions."""
-        clock = perf_counter()
         partitions = self.partitions(pool, n_clusters)
         landmarks, neighbors = pool.landmarks_in(self.scaling)
-        by_landmark = landmarks.labels(neighbors, partitions, n_clusters)
-        candidate = VotedCandidate(self, perf_counter() - clock, by_landmark)
+        candidate = VotedCandidate(self, landmarks.labels(neighbors, partitions, n_clusters))
         # As any other samples are labeled.
         return candidate, candidate.labels(pool)
 
@@ -290,7 +284,7 @@ class Graph(OfNeighbors):
         """Labels of the samples in the graph."""
         vectors = pool.graph(self.scaling, self.n_neighbors).eigenvectors(n_clusters)
         rows = EmbeddedRows(vectors, pool.data.sample_weight)
-        return kmeans_runs(rows, n_clusters, pool.seed, n_kmeans_runs(len(pool)))[1]
+        return kmeans_runs(rows, n_clusters, pool.seed, pool.n_runs)[1]
 
 
 @dataclass(frozen=True)
@@ -317,21 +311,18 @@ class VotedCandidate(Candidate):
         """Number of partitions."""
         return len(self.landmark_labels.labels)
 
-    def labels(self, samples: "LocatedSamples | CandidatePool") -> Array:
+    def labels(self, samples: "Samples") -> Array:
         """Labels of samples in the partitions, (n_partitions, n)."""
         landmarks, neighbors = samples.landmarks_in(self.setting.scaling)
         return landmarks.labels_of_samples(neighbors, self.landmark_labels)
 
-    def readout(
-        self, families: Families, patterns: Array
-    ) -> tuple["FamilyTransform", ViewMaps, Array]:
+    def readout(self, families: Families, patterns: Array) -> Reading:
         """Weights on landmarks, their votes, and samples with all votes for a label."""
         scaling, n_clusters = self.setting.scaling, len(patterns)
-        votes = VotesOfLandmarks(
-            self.landmark_labels, families.landmarks[scaling].counts, n_clusters
-        )
-        transform = LandmarkTransform(families, scaling)
-        return transform, votes, patterns.reshape(n_clusters, -1)
+        counts = families.landmarks[scaling].counts
+        votes = VotesOfLandmarks(self.landmark_labels, counts, n_clusters)
+        weights = partial(families.landmark_weights, scaling)
+        return weights, votes, patterns.reshape(n_clusters, -1)
 
 
 class VotesOfLandmarks:
@@ -347,30 +338,6 @@ class VotesOfLandmarks:
     def map_from(self, views: Pattern) -> Array:
         """Map from the weights on the landmarks of some views to the votes for labels."""
         return np.vstack([self._by_view[p] for p in views])
-
-
-@dataclass(frozen=True, eq=False)
-class FamilyTransform:
-    """Coordinates of samples in a scaling; can be pickled."""
-
-    families: Families
-    scaling: str
-
-    def __call__(self, data: MultiViewData) -> MultiViewData:
-        """Transformed views of samples."""
-        return LocatedSamples(self.families, data).coordinates_in(self.scaling)
-
-
-@dataclass(frozen=True, eq=False)
-class LandmarkTransform(FamilyTransform):
-    """Weights of samples on landmarks; can be pickled."""
-
-    def __call__(self, data: MultiViewData) -> MultiViewData:
-        """Transformed views of samples."""
-        samples = LocatedSamples(self.families, data)
-        landmarks, neighbors = samples.landmarks_in(self.scaling)
-        weights = tuple(landmarks.weights(neighbors))
-        return container_with_views(samples.coordinates_in(self.scaling), weights)
 
 
 # The settings that are fitted
@@ -408,11 +375,6 @@ def families_of(candidates: Sequence[Candidate]) -> list[Family]:
 def first_partitions(candidates: Sequence[Candidate]) -> Array:
     """Position of the first partition of each candidate, if those of a candidate follow it."""
     return np.cumsum([0, *(candidate.n_partitions for candidate in candidates[:-1])])
-
-
-def n_kmeans_runs(n_samples: int) -> int:
-    """Number of K-means runs of a candidate that is fitted to so many samples."""
-    return N_KMEANS_RUNS if n_samples > FEW_SAMPLES else N_KMEANS_RUNS_OF_FEW
 
 
 def kmeans_runs(
@@ -491,39 +453,28 @@ def shared(
     return once
 
 
+@dataclass(eq=False)
 class CandidatePool:
-    """Fits candidates to the same samples; prepares what they share once.
+    """Fits candidates to the same samples; prepares what they share once."""
 
-    `coordinates` are those of the samples by scaling, in an order that does not depend on how they
-    were given. `rows` are their positions in the sample that they are part of. If they stand for
-    more samples, `norm_factor` is the root of how many for each: embeddings are divided by it, so
-    that those of all samples have columns of norm 1. `importance` is that of each view, 1 by
-    default. `bases` are those of the coordinates, and `errors` says why there are none in a
-    scaling.
-    """
-
-    def __init__(
-        self,
-        coordinates: Mapping[str, MultiViewData],
-        seed: int,
-        *,
-        rows: Array | None = None,
-        norm_factor: float = 1.0,
-        importance: Array | None = None,
-        bases: Mapping[str, Basis] | None = None,
-        errors: Mapping[str, Exception] | None = None,
-    ) -> None:
-        self.coordinates = coordinates
-        self.seed = seed
-        self.rows = np.arange(len(self.data)) if rows is None else rows
-        self.norm_factor = norm_factor
-        self.importance = np.ones(len(self.data.views)) if importance is None else importance
-        self.bases = bases or {}
-        self.errors = errors or {}
-        self.n_landmarks = N_LANDMARKS
-        """Number of landmarks per view, if there are as many samples."""
-        self._shared: dict[tuple[Any, ...], Any] = {}
-        self._locks: dict[tuple[Any, ...], Any] = {}
+    coordinates: Mapping[str, MultiViewData]
+    """Those of the samples by scaling, in an order that does not depend on how they were given."""
+    rows: Array
+    """Positions of the samples in the sample that they are part of."""
+    seed: int
+    importance: Array
+    """Of each view."""
+    norm_factor: float
+    """If samples stand for more, the root of how many for each: embeddings are divided by it, so
+    that those of all samples have columns of norm 1."""
+    bases: dict[str, Basis]
+    """Those of the coordinates."""
+    errors: Mapping[str, Exception]
+    """Why there are no coordinates in a scaling."""
+    n_landmarks: int = N_LANDMARKS
+    """Number of landmarks per view, if there are as many samples."""
+    _shared: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False)
+    _locks: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(
@@ -534,15 +485,8 @@ class CandidatePool:
         order = distinct_by_content(some, fit_scalings(some, STANDARDIZED))
         distinct = some[order]
         bases, coordinates, errors = fit_bases(distinct)
-        return cls(
-            coordinates,
-            seed,
-            rows=rows[order],
-            norm_factor=float(np.sqrt(n_represented / distinct.total_weight)),
-            importance=importance,
-            bases=bases,
-            errors=errors,
-        )
+        norm_factor = float(np.sqrt(n_represented / distinct.total_weight))
+        return cls(coordinates, rows[order], seed, importance, norm_factor, bases, errors)
 
     @property
     def data(self) -> MultiViewData:
@@ -552,23 +496,33 @@ class CandidatePool:
     def __len__(self) -> int:
         return len(self.data)
 
-    def some(self, positions: Array) -> "CandidatePool":
-        """Pool of some of the samples; views have the norms of all."""
+    @property
+    def n_runs(self) -> int:
+        """Number of K-means runs of a candidate."""
+        return N_KMEANS_RUNS if len(self) > FEW_SAMPLES else N_KMEANS_RUNS_OF_FEW
+
+    @property
+    def neighbor_scalings(self) -> list[str]:
+        """Scalings in which there are neighbors."""
+        return [scaling for scaling in NEIGHBOR_SCALINGS if scaling in self.coordinates]
+
+    @property
+    def families(self) -> Families:
+        """What candidates take samples in."""
+        landmarks = {scaling: self.landmarks_in(scaling)[0] for scaling in self.neighbor_scalings}
+        return Families(self.bases, landmarks)
+
+    def at_random(self, count: int) -> "CandidatePool":
+        """Pool of so many samples, which do not depend on their order, with the norms of all."""
+        if count >= len(self):
+            return self
+        positions = np.sort(np.random.default_rng(0).permutation(len(self))[:count])
         selected = {}
         for scaling, data in self.coordinates.items():
             part = data[positions]
             factor = data.dtype.type(np.sqrt(data.total_weight / part.total_weight))
             selected[scaling] = container_with_views(part, tuple(v * factor for v in part.views))
-        rows, errors = self.rows[positions], self.errors
-        return CandidatePool(
-            selected, self.seed, rows=rows, importance=self.importance, errors=errors
-        )
-
-    def at_random(self, count: int) -> "CandidatePool":
-        """Pool of so many samples, which do not depend on their order."""
-        if count >= len(self):
-            return self
-        return self.some(np.sort(np.random.default_rng(0).permutation(len(self))[:count]))
+        return replace(self, coordinates=selected, rows=self.rows[positions])
 
     def fit(
         self,
@@ -581,12 +535,13 @@ class CandidatePool:
         def work(setting: Setting) -> tuple[Candidate, Array] | Exception:
             # The stages of a candidate are too short to be reported.
             with listen_to_progress(lambda *_: None):
+                clock = perf_counter()
                 try:
                     candidate, partitions = setting.fit(self, n_clusters)
                     if (partitions == partitions[:, :1]).all(axis=1).any():
                         # Such partitions agree completely, whatever the data.
                         raise CandidateError(ONE_CLUSTER)
-                    return candidate, partitions
+                    return replace(candidate, seconds=perf_counter() - clock), partitions
                 except FIT_ERRORS as error:
                     return error
 
@@ -614,8 +569,7 @@ class CandidatePool:
     @property
     def graphs(self) -> list[NeighborGraph]:
         """Graphs in all scalings."""
-        scalings = [scaling for scaling in NEIGHBOR_SCALINGS if scaling in self.coordinates]
-        return [self.graph(scaling, N_NEIGHBORS) for scaling in scalings]
+        return [self.graph(scaling, N_NEIGHBORS) for scaling in self.neighbor_scalings]
 
     @shared
     def compared_directions(self, n_clusters: int) -> Array:
@@ -641,17 +595,13 @@ class CandidatePool:
         problem = problem._replace(left_out=left_out, scalings=scalings)
         return problem, leading_spectra(problem, MAX_DIRECTIONS // 2)
 
+    @shared
     def landmarks_in(self, scaling: str) -> tuple[Landmarks, list[Neighbors]]:
         """Landmarks in a scaling, and the nearest ones of the samples."""
-        return self.landmarks(scaling, self.n_landmarks)
-
-    @shared
-    def landmarks(self, scaling: str, count: int) -> tuple[Landmarks, list[Neighbors]]:
-        """As many landmarks in a scaling, and the nearest ones of the samples."""
         data = self.coordinates_in(scaling)
-        n_rows = max(LANDMARK_ROWS, ROWS_PER_LANDMARK * count)
+        n_rows = max(LANDMARK_ROWS, ROWS_PER_LANDMARK * self.n_landmarks)
         rows = representative_rows(np.arange(len(data)), data.available, n_rows)
-        landmarks = fit_landmarks(data, count, rows, self.seed, self.importance)
+        landmarks = fit_landmarks(data, self.n_landmarks, rows, self.seed, self.importance)
         return landmarks, landmarks.nearest(data)
 
     def coordinates_in(self, scaling: str) -> MultiViewData:
@@ -660,3 +610,7 @@ class CandidatePool:
             reason = self.errors.get(scaling, f"There are no views with {scaling!r}.")
             raise CandidateError(str(reason))
         return self.coordinates[scaling]
+
+
+Samples = LocatedSamples | CandidatePool
+"""Samples in coordinates and among landmarks."""

@@ -105,18 +105,18 @@ class StoredCandidate:
         """Candidate of its kind."""
         setting = self.setting.restored()
         if self.landmark_labels is not None:
-            return VotedCandidate(setting, self.seconds, self.landmark_labels)
+            return VotedCandidate(setting, self.landmark_labels, seconds=self.seconds)
         require(self.embedder is not None and len(self.runs) > 0, "no embedding")
         require(self.view_weights is not None, "'view_weights' are missing")
         assert self.embedder is not None and self.view_weights is not None
         return EmbeddedCandidate(
             setting,
-            self.seconds,
             self.embedder,
             self.runs,
             self.view_weights,
             self.objective,
             self.inertia or 0.0,
+            seconds=self.seconds,
         )
 
 
