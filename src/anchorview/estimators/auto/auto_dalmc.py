@@ -38,7 +38,9 @@ from anchorview.estimators.auto.labeling import (
     ConsensusExplanation,
     Labeler,
     Sums,
+    certain,
     merged_sums,
+    relabeled_second,
     sums_of_records,
 )
 from anchorview.estimators.auto.levels import requested_numbers
@@ -55,7 +57,7 @@ from anchorview.estimators.base import (
     require_negative,
 )
 from anchorview.estimators.batches import UnknownBatch
-from anchorview.estimators.explanation import ROUNDING
+from anchorview.estimators.explanation import ROUNDING, relabeled
 from anchorview.estimators.known.known_labels import KnownLabels, known_labels, with_pairs
 from anchorview.estimators.partitions.candidates import ONE_CLUSTER, POOL, Budget
 from anchorview.estimators.partitions.consensus import DOUBTFUL_CONFIDENCE
@@ -453,9 +455,12 @@ class AutoDALMC(EmbeddingClusterer):
         labeler = self._labeler
         function = labeler.labels
         if level is not None:
-            function = replace(labeler, clustering=self._clustering_at(level), clusters=None).labels
+            function = replace(
+                labeler, clustering=self._clustering_at(level), clusters=_numbers_of(level)
+            ).labels
         elif doubtful is not None:
-            function = partial(_certain_of_part, labeler, self.confidence_threshold_, doubtful)
+            threshold = self.confidence_threshold_
+            function = partial(labeler.certain_labels, threshold=threshold, doubtful=doubtful)
         rows = source.map_rows(function, None, np.int32, "labeling", path)
         rows = self._shown(rows) if level is None else rows
         return by_sample_id(rows, source.sample_ids, "cluster")
@@ -511,7 +516,7 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _certain_labels(self, threshold: float | None) -> Any:
         limit = self.confidence_threshold_ if threshold is None else threshold
-        return by_block(partial(_certain, limit), self.labels_, self.confidence_)
+        return by_block(partial(certain, threshold=limit), self.labels_, self.confidence_)
 
     @deprecated("It ends in version 0.4; `predict` gives the consensus of the candidates.")
     def candidate_labels(self, X: ViewsLike, *, batch: Any = None, covariates: Any = None) -> Any:
@@ -572,7 +577,7 @@ class AutoDALMC(EmbeddingClusterer):
         self._relabeling = self._fit_labels = None
         self._labeled_rows: Array | None = None
         self._families, self._clustering = fitted.families, fitted.clustering
-        self._others, self._consistency = fitted.others, fitted.views.table
+        self._others, self._consistency = fitted.levels.others, fitted.views.table
         self._apart = fitted.views.apart
         self.n_clusters_ = self._clustering.n_clusters
         self.candidates_ = fitted.candidate_table()
@@ -587,7 +592,7 @@ class AutoDALMC(EmbeddingClusterer):
         table = None if fitted.scan is None else fitted.scan.table
         self.curve_ = None if table is None else table["agreement"]
         self.chance_curve_ = None if table is None else table["chance"]
-        self.levels_, self.tree_ = fitted.levels, fitted.tree
+        self.levels_, self.tree_ = fitted.levels.table, fitted.levels.tree
         self.structure_ = fitted.evidence.value if fitted.finds_clusters else 0.0
         if not fitted.finds_clusters:
             # The division for which there is no evidence remains in `labels_at`.
@@ -662,7 +667,7 @@ class AutoDALMC(EmbeddingClusterer):
             self._families,
             self._clustering,
             self.best_candidate_,
-            None if self._relabeling is None else self._relabeling.clusters,
+            relabeled(self._relabeling, _numbers_of(self.n_clusters_fit_)),
         )
 
     def _labeled(
@@ -716,24 +721,10 @@ class AutoDALMC(EmbeddingClusterer):
         assert self._relabeling is not None
         self.n_clusters_ = self._relabeling.n_clusters
         if self.second_labels_ is not None:
-            function = partial(_relabeled_second, new.clusters)
+            function = partial(relabeled_second, new.clusters)
             self.second_labels_ = by_block(function, self.second_labels_, self.labels_)
 
 
-def _certain(threshold: float, labels: Array, confidence: Array) -> Array:
-    """Labels, -1 where the confidence is below a threshold."""
-    return np.where(confidence < threshold, np.int32(-1), labels)
-
-
-def _certain_of_part(
-    labeler: Labeler, threshold: float, doubtful: int, part: MultiViewData
-) -> Array:
-    """Clusters of the samples of a part, a number in place of the cluster for those in doubt."""
-    records = labeler.records(part)
-    return np.where(records["confidence"] < threshold, np.int32(doubtful), records["labels"])
-
-
-def _relabeled_second(clusters: Array, second: Array, labels: Array) -> Array:
-    """New second clusters of samples, of which `labels` are the new clusters."""
-    renamed = np.append(clusters, -1).astype(np.int32)[second]
-    return np.where(renamed == labels, np.int32(-1), renamed)
+def _numbers_of(n_clusters: int) -> Array:
+    """Numbers of so many clusters, which stay what they are."""
+    return np.arange(n_clusters, dtype=np.int32)

@@ -20,7 +20,6 @@ from anchorview.estimators.explanation import (
     FittedExplanation,
     Readout,
     cluster_directions,
-    relabeled,
     row_blocks,
     second_best,
     soft_memberships,
@@ -47,18 +46,10 @@ RESULTS = ("labels", "confidence", "second_labels", "embedding")
 
 def record_type(n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0) -> "np.dtype[Any]":
     """Type of the record of a sample with an embedding of the type `dtype`."""
-    fields: list[Any] = [
-        ("labels", np.int32),
-        ("fitted_labels", np.int32),
-        ("second_labels", np.int32),
-        ("confidence", np.float64),
-        ("squares", np.float64),
-        ("weight", np.float64),
-        ("embedding", dtype, (n_anchors,)),
-    ]
-    if n_other_levels:
-        fields.append(("level_labels", np.int32, (n_other_levels,)))
-    return np.dtype(fields)
+    labels = [(name, np.int32) for name in ("labels", "fitted_labels", "second_labels")]
+    numbers = [(name, np.float64) for name in ("confidence", "squares", "weight")]
+    levels = ("level_labels", np.int32, (n_other_levels,))
+    return np.dtype([*labels, *numbers, ("embedding", dtype, (n_anchors,)), levels])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +92,8 @@ class Labeler:
     clustering: Clustering
     best: int
     """Position of the candidate that gives the embedding."""
-    clusters: Array | None = None
-    """New clusters by those that were fitted, if these have been merged or renamed."""
+    clusters: Array
+    """New clusters, by those that were fitted."""
     others: tuple[Clustering, ...] = ()
     """Levels that are labeled too."""
 
@@ -124,18 +115,15 @@ class Labeler:
         distance to the pattern of the cluster, and the embedding by the best candidate.
         """
         consensus, clusters = self.clustering.consensus, self.clusters
-        voting = consensus if clusters is None else consensus.with_votes_for(clusters)
+        voting = consensus.with_votes_for(clusters)
 
         def of_block(samples: LocatedSamples) -> Array:
             partitions = self.clustering.partitions(samples)
             fitted, second, squares = consensus.nearest_two(partitions)
-            labels = fitted
-            if clusters is not None:
-                labels, second = clusters[fitted], clusters[second]
-                second = np.where(second == labels, np.int32(-1), second)
+            labels = clusters[fitted]
             records = np.empty(len(labels), self.record_type(part.dtype))
             records["labels"], records["fitted_labels"] = labels, fitted
-            records["second_labels"] = second
+            records["second_labels"] = relabeled_second(clusters, second, labels)
             records["confidence"] = voting.confidence(partitions, labels)
             records["squares"] = squares
             records["embedding"] = self.best_candidate.embedding(samples)
@@ -150,8 +138,12 @@ class Labeler:
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
-        labels = self.clustering.consensus.labels(self.partitions(part))
-        return labels if self.clusters is None else self.clusters[labels]
+        return self.clusters[self.clustering.consensus.labels(self.partitions(part))]
+
+    def certain_labels(self, part: MultiViewData, threshold: float, doubtful: int) -> Array:
+        """Clusters of the samples of a part, `doubtful` for those in doubt."""
+        records = self.records(part)
+        return certain(records["labels"], records["confidence"], threshold, doubtful)
 
     def embedding(self, part: MultiViewData, factor: float = 1.0) -> Array:
         """Embedding of the samples of a part by the best candidate, times a factor."""
@@ -206,6 +198,17 @@ class Labeler:
                 "uses all views."
             )
         return used
+
+
+def certain(labels: Array, confidence: Array, threshold: float, doubtful: int = -1) -> Array:
+    """Labels, a number in place of them where the confidence is below a threshold."""
+    return np.where(confidence < threshold, np.int32(doubtful), labels)
+
+
+def relabeled_second(clusters: Array, second: Array, labels: Array) -> Array:
+    """New second clusters of samples, of which `labels` are the new clusters; -1 if it is that."""
+    renamed = np.append(clusters, -1).astype(np.int32)[second]
+    return np.where(renamed == labels, np.int32(-1), renamed)
 
 
 @dataclass(frozen=True)
@@ -305,17 +308,16 @@ class ConsensusExplanation(FittedExplanation):
         """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
         data = self.prepare(part)
         partitions, embedding = self.labeler.partitions(data), self.labeler.embedding(data)
-        consensus = self.consensus
-        if self.relabeling is not None:
-            consensus = consensus.with_votes_for(self.relabeling.clusters)
+        clusters = self.labeler.clusters
+        consensus = self.consensus.with_votes_for(clusters)
         for rows in row_blocks(len(data), len(consensus.offsets)):
             block = partitions[:, rows]
-            labels = relabeled(self.relabeling, consensus.labels(block))
+            labels = clusters[consensus.labels(block)]
             squares = self.assignment.squared_distances(embedding[rows])
             squares[:, self.spread.sizes == 0] = np.inf
             second = second_best(self._pattern_squares(block), labels)
             confidence, second_confidence = (
-                consensus.confidence(block, clusters) for clusters in (labels, second)
+                consensus.confidence(block, own) for own in (labels, second)
             )
             yield ClusterDistances(rows, labels, second, confidence, second_confidence, squares)
 
@@ -326,7 +328,7 @@ class ConsensusExplanation(FittedExplanation):
         for rows in row_blocks(len(part), len(self.consensus.offsets)):
             block = partitions[:, rows]
             members = soft_memberships(self._pattern_squares(block), scale)
-            labels = relabeled(self.relabeling, self.consensus.labels(block))
+            labels = self.labeler.clusters[self.consensus.labels(block)]
             blocks.append(with_largest_at(members, labels))
         return np.vstack(blocks)
 

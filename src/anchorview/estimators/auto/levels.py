@@ -8,7 +8,7 @@ how clusters split from level to level.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from numbers import Integral
 
@@ -251,16 +251,27 @@ class LevelLabels:
     by_family: Array
 
 
+@dataclass(frozen=True, eq=False)
+class FittedLevels:
+    """Levels, of which there are none if the number of clusters was given."""
+
+    table: pd.DataFrame | None = None
+    tree: pd.DataFrame | None = None
+    """How clusters split."""
+    others: dict[int, Clustering] = field(default_factory=dict)
+    """Levels but the chosen one, by number of clusters."""
+
+
 def fit_levels(
-    pool: CandidatePool, numbers: Sequence[int], chosen: LevelLabels, reference: CandidatePool
-) -> tuple[dict[int, Clustering], pd.DataFrame]:
+    pool: CandidatePool, levels: pd.DataFrame, chosen: LevelLabels, reference: CandidatePool
+) -> FittedLevels:
     """Fit all levels but the chosen one with few candidates, and find how their clusters split.
 
     Levels at which no candidate can be fitted are left out.
     """
     fitted: dict[int, Clustering] = {}
     labeled: list[LevelLabels] = []
-    for number in numbers:
+    for number in levels.index.tolist():
         if number == chosen.n_clusters:
             labeled.append(chosen)
             continue
@@ -271,11 +282,12 @@ def fit_levels(
             fitted[number] = Clustering(found.candidates, result.consensus)
             labeled.append(LevelLabels(number, result.labels, found.by_family))
     rows = []
-    if len(labeled) > 1:
-        by_chance = [partitions_at(reference, level.n_clusters) for level in labeled]
-        for (coarse, fine), splits in zip(pairwise(labeled), pairwise(by_chance), strict=True):
-            rows += find_branches(coarse, fine, _split_chance(*splits))
-    return fitted, pd.DataFrame(rows, columns=list(BRANCH)).astype(BRANCH)
+    for coarse, fine in pairwise(labeled):
+        by_chance = (partitions_at(reference, level.n_clusters) for level in (coarse, fine))
+        rows += find_branches(coarse, fine, _split_chance(*by_chance))
+    tree = pd.DataFrame(rows, columns=list(BRANCH)).astype(BRANCH)
+    kept = levels["chosen"] | levels.index.isin(list(fitted))
+    return FittedLevels(levels[kept], tree, fitted)
 
 
 def find_branches(

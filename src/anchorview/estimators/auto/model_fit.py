@@ -20,6 +20,7 @@ from anchorview.estimators.auto.evidence import (
 )
 from anchorview.estimators.auto.labeling import Clustering, record_type
 from anchorview.estimators.auto.levels import (
+    FittedLevels,
     LevelLabels,
     LevelScan,
     chosen_number,
@@ -90,11 +91,8 @@ class FittedModel:
     """Positions of the samples of the result in the sample of the fit."""
     views: JudgedViews
     scan: LevelScan | None
-    """None if the number of clusters was given, as the next two."""
-    levels: pd.DataFrame | None
-    tree: pd.DataFrame | None
-    others: dict[int, Clustering]
-    """Levels but the chosen one, by number of clusters."""
+    """None if the number of clusters was given."""
+    levels: FittedLevels
     evidence: Evidence
     finds_clusters: bool
     """Whether there is evidence of clusters at any number, or the number was given."""
@@ -168,9 +166,9 @@ def fit_model(
     if len(views.used) < len(views.table):
         # As if the other views were not there, by which samples were ordered.
         pool = CandidatePool.of(sample, rows, source.total_weight, seed, importance)
-    scan = None if len(numbers) == 1 else scan_levels(pool, numbers)
-    number, levels = numbers[0] if numbers else 0, None
-    if scan is not None:
+    scan, number, levels = None, numbers[0] if numbers else 0, None
+    if len(numbers) != 1:
+        scan = scan_levels(pool, numbers)
         number = chosen_number(scan.table)
         levels = find_levels(scan.table, number)
         clock = say(f"chose {number} clusters", clock)
@@ -195,50 +193,39 @@ def fit_model(
         pool.data.sample_weight,
     )
     clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
-    families = pool.families
     clustering = Clustering(fitted.candidates, result.consensus)
     if known is not None:
-        data, places = known.of(source, views.used)
-        clustering, result, known = _with_classes(
-            pool, families, fitted, result, known, data, places
-        )
+        samples = known.of(source, views.used)
+        clustering, result, known = _with_classes(pool, fitted, result, known, *samples)
         clock = say(f"found the classes of {len(known.rows)} known samples elsewhere", clock)
 
-    others: dict[int, Clustering] = {}
-    tree = None
+    at_levels = FittedLevels()
     if scan is not None and levels is not None:
         chosen = LevelLabels(number, result.labels, fitted.by_family)
-        others, tree = fit_levels(pool, levels.index.tolist(), chosen, scan.reference)
-        levels = levels[levels["chosen"] | levels.index.isin(list(others))]
+        at_levels = fit_levels(pool, levels, chosen, scan.reference)
     evidence = _evidence(pool, judged, scan, result, fitted.partitions, number)
     say(structure_sentence(evidence.value), clock)
     if known is None:
         consensus = replace(result.consensus, certainty=evidence.certainty)
         clustering = replace(clustering, consensus=consensus)
+    finds = bool(numbers) or evidence.value is None or scan is None or scan.finds_clusters
     return FittedModel(
-        families,
+        pool.families,
         clustering,
         fitted,
         result,
         pool.rows,
         views,
         scan,
-        levels,
-        tree,
-        others,
+        at_levels,
         evidence,
-        bool(numbers)
-        or known is not None
-        or evidence.value is None
-        or scan is None
-        or scan.finds_clusters,
+        finds or known is not None,
         known,
     )
 
 
 def _with_classes(
     pool: CandidatePool,
-    families: Families,
     fitted: FittedCandidates,
     result: FittedConsensus,
     known: KnownLabels,
@@ -249,7 +236,7 @@ def _with_classes(
 
     `data` are samples at some places in `known`, whose classes are completed.
     """
-    partitions, plain = fitted.partitions, result.consensus
+    partitions, plain, families = fitted.partitions, result.consensus, pool.families
     labels = Clustering(fitted.candidates, plain).partitions(LocatedSamples(families, data))
 
     def model(rows: Array) -> ClassModel:

@@ -15,7 +15,6 @@ numbers were chosen on nine data sets; benchmarks/labels_few.md chooses with eac
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +46,7 @@ POWER, MIN_PER_CLASS = 4, 3
 HALF_SUPERVISED = 8
 """Known samples per class at which logistic regression has half of the weight."""
 
-INVERSE_PENALTY, N_ITERATIONS = 1.0, 200
+N_ITERATIONS = 200
 """Of the logistic regression."""
 
 LINEAR_SCALINGS = (STANDARDIZED, NORMALIZED)
@@ -141,9 +140,8 @@ class ClassModel:
         k = self.of_clusters.shape[2]
         drawn = np.full(N_DRAWS, 0.25 / (N_DRAWS - 1))
         drawn[0] = 0.5
-        found = consensus_of(
-            partitions[-N_DRAWS], partitions, k, np.concatenate([weights / 4, drawn])
-        )
+        both = np.concatenate([weights / 4, drawn])
+        found = consensus_of(partitions[-N_DRAWS], partitions, k, both)
         votes = np.vstack([found.votes[:-N_DRAWS], np.tile(np.arange(k), (N_DRAWS, 1))])
         confidence = np.repeat([0.0, 1 / N_DRAWS], [len(weights), N_DRAWS])
         return replace(found, votes=votes.astype(np.int32), weights=confidence)
@@ -269,11 +267,9 @@ def _fit_linear(
         factors[scaling] = np.sqrt(len(views) / (len(LINEAR_SCALINGS) * squares))
         pairs = zip(of_known, views, strict=True)
         blocks[scaling] = [factors[scaling] * np.vstack([a, b[seeds]]) for a, b in pairs]
-    coefficients, intercept = _regression(
-        np.hstack(list(chain(*blocks.values()))), codes, n_classes
-    )
-    widths = [block.shape[1] for own in blocks.values() for block in own]
-    parts = iter(np.split(coefficients, np.cumsum(widths)[:-1]))
+    stacked = [block for own in blocks.values() for block in own]
+    coefficients, intercept = _regression(np.hstack(stacked), codes, n_classes)
+    parts = iter(np.split(coefficients, np.cumsum([block.shape[1] for block in stacked])[:-1]))
     maps = {
         scaling: tuple((factors[scaling] * next(parts)).astype(np.float32) for _ in own)
         for scaling, own in blocks.items()
@@ -288,9 +284,7 @@ def _regression(rows: Array, codes: Array, n_classes: int) -> tuple[Array, Array
     intercept = np.full(n_classes, IMPOSSIBLE)
     intercept[present] = 0.0
     if len(present) > 1:
-        model = LogisticRegression(
-            C=INVERSE_PENALTY, max_iter=N_ITERATIONS, class_weight="balanced"
-        )
+        model = LogisticRegression(max_iter=N_ITERATIONS, class_weight="balanced")
         with warnings.catch_warnings():
             # Nearly as many classes as samples are expected, and rough coefficients are enough.
             warnings.simplefilter("ignore")

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
-from anchorview.estimators.relabeling import Relabeling, by_block
+from anchorview.estimators.relabeling import Relabeling
 from anchorview.views.alignment import matched_rows
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.row_source import RowSource, selected_rows
@@ -66,18 +66,15 @@ class KnownLabels:
         Their second cluster is the one that the model would give them, if this is another one.
         Files are changed in place.
         """
-        known: Any = np.full(len(labels), UNKNOWN, np.int32)
-        given = known.copy()
+        known = np.full(len(labels), UNKNOWN, np.int32)
         known[self.rows] = self.codes
-        given[self.labeled_rows] = 0
-        if hasattr(labels, "map_blocks"):
-            from dask.array import from_array
-
-            known, given = (from_array(own, labels.chunks) for own in (known, given))
-        certain = by_block(_certain_if_known, confidence, given, dtype=np.float64)
+        certain = np.zeros(len(labels), dtype=bool)
+        certain[self.labeled_rows] = True
         # Before the file of the labels changes.
-        second = _stored(second, by_block(_second_of_known, second, labels, known))
-        return _stored(labels, by_block(_kept, labels, known)), second, _stored(confidence, certain)
+        agrees = (known == UNKNOWN) | (known == labels)
+        second = _stored(second, np.where(agrees, second, labels))
+        labels = _stored(labels, np.where(known == UNKNOWN, labels, known))
+        return labels, second, _stored(confidence, np.where(certain, 1.0, confidence))
 
     @property
     def labeled_rows(self) -> Array:
@@ -120,18 +117,6 @@ class KnownLabels:
         return Relabeling(clusters, self.names + rest, "names")
 
 
-def _kept(labels: Array, known: Array) -> Array:
-    return np.where(known == UNKNOWN, labels, known)
-
-
-def _second_of_known(second: Array, labels: Array, known: Array) -> Array:
-    return np.where((known == UNKNOWN) | (known == labels), second, labels)
-
-
-def _certain_if_known(confidence: Array, known: Array) -> Array:
-    return np.where(known == UNKNOWN, confidence, 1.0)
-
-
 def _stored(values: Any, changed: Any) -> Any:
     """Return changed values, written to the file of the values before if they have one."""
     if not isinstance(values, np.memmap):
@@ -155,7 +140,7 @@ def known_labels(
         return None
     given: Any = values_of_obs(y, X, "y")
     given = given.squeeze(axis=1) if isinstance(given, pd.DataFrame) else given
-    index = getattr(given, "index", None) if isinstance(given, pd.Series) else None
+    index = given.index if isinstance(given, pd.Series) else None
     values: Any = pd.Series(np.asarray(given, dtype=object).ravel(), index, dtype=object)
     values = values.where(values.notna() & ~values.isin([UNKNOWN, str(UNKNOWN)]), None)
     if index is not None and ids is None and pd.api.types.is_integer_dtype(index.dtype):
@@ -248,9 +233,7 @@ def with_pairs(
 ) -> KnownLabels | None:
     """Known classes and pairs of samples; `kept` says which samples are fitted."""
     index = pd.RangeIndex(len(kept)) if ids is None else ids
-    joined, apart = (
-        _rows(own, index, what) for own, what in ((same, "same"), (different, "different"))
-    )
+    joined, apart = _rows(same, index, "same"), _rows(different, index, "different")
     if not len(joined) and not len(apart):
         return known
     n, labeled = len(kept), np.full(len(kept), UNKNOWN)
@@ -273,15 +256,10 @@ def with_pairs(
     rows = np.flatnonzero(concerned & kept)
     together = np.concatenate([groups[rows], groups[apart].ravel()])
     own = np.unique(together, return_inverse=True)[1]
-    codes, names = labeled[rows].astype(np.int32), known.names if known is not None else ()
-    return PairedLabels(
-        (np.cumsum(kept) - 1)[rows].astype(np.int32),
-        codes,
-        names,
-        codes != UNKNOWN,
-        own[: len(rows)],
-        own[len(rows) :].reshape(-1, 2),
-    )
+    own, pairs = own[: len(rows)], own[len(rows) :].reshape(-1, 2)
+    codes, names = labeled[rows].astype(np.int32), () if known is None else known.names
+    rows = (np.cumsum(kept) - 1)[rows].astype(np.int32)
+    return PairedLabels(rows, codes, names, codes != UNKNOWN, own, pairs)
 
 
 def _rows(pairs: Iterable[tuple[Any, Any]], index: "pd.Index[Any]", what: str) -> Array:
