@@ -66,7 +66,7 @@ class Fitted:
         """Model of classes that are known at some rows."""
         known = KnownClasses(*self.located(rows), codes)
         consensus = self.model._clustering.consensus
-        return fit_class_model(self.samples, self.partitions, consensus, known, STANDARDIZED)
+        return fit_class_model(self.samples, self.partitions, consensus, known)
 
     def probabilities(self, classes: class_model.ClassModel) -> np.ndarray:
         """Probabilities of the classes for all samples."""

@@ -1,5 +1,6 @@
 """Samples to label next, and known classes that look wrong."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -52,6 +53,18 @@ def test_wrong_classes_are_listed(planted, unlabeled):
     listed = listed.set_index("sample")
     assert listed["suggested"][wrong].equals(y[wrong].rename("suggested").rename_axis("sample"))
     assert (listed["probability"] < 0.5).all()
+
+
+def test_wrong_classes_in_narrow_views():
+    # All rows of a single positive feature are equal once they have unit norm.
+    y = np.arange(120) % 3
+    rng = np.random.default_rng(0)
+    views = [10 * y[:, None] + 10 + rng.random((120, 1)) for _ in range(2)]
+    known = np.where(np.arange(120) < 30, y, -1)
+    known[7] = 2
+    with pytest.warns(UserWarning, match="left out"):
+        model = AutoDALMC(budget="fast", random_state=0).fit(views, known)
+    assert 7 in suspicious_labels(model, views, known)["sample"].tolist()
 
 
 def test_other_models(planted):

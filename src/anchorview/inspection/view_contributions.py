@@ -16,7 +16,7 @@ from anchorview._utils.linalg import LowRankSum
 from anchorview._utils.moments import Moments, group_moments
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.views import compared_agreement, contradicts
+from anchorview.estimators.auto.evidence import compared_agreement, contradicts
 from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection.labeled_parts import (
     filled,

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from anchorview import AutoDALMC, make_multiview
-from anchorview.estimators.auto import views as auto_views
+from anchorview.estimators.auto import evidence
 from anchorview.estimators.representation import view_sentences
 from anchorview.metrics import clustering_accuracy
 from anchorview.sources import disk_source
@@ -73,7 +73,7 @@ def test_a_planted_view_is_set_aside_as_if_it_were_not_there(extra, n_views):
 
 def test_the_rule_decides_which_views_are_used(with_extra, fitted, set_constants):
     views, y = with_extra
-    set_constants(auto_views, AGREEMENT=2.0)
+    set_constants(evidence, AGREEMENT=2.0)
     with_all = fit(views)
     assert used_views(with_all) == tuple(views)
     assert clustering_accuracy(y, fitted.labels_) > 0.8

@@ -24,7 +24,8 @@ def data():
 
 
 def fit(data, n_landmarks=30):
-    placed = fit_landmarks(data, n_landmarks, np.arange(len(data)), seed=0)
+    importance = np.ones(len(data.views))
+    placed = fit_landmarks(data, n_landmarks, np.arange(len(data)), 0, importance)
     return placed, placed.nearest(data)
 
 

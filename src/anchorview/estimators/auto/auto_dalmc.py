@@ -587,7 +587,7 @@ class AutoDALMC(EmbeddingClusterer):
         self.views_ = self._table_of_views(
             weight=fitted.view_weights(), agreement_with_result=fitted.view_agreement()
         )
-        self.objective_ = self._labeler.best_candidate.objective
+        self.objective_ = self._labeler.best.objective
         self.n_iter_ = len(self.objective_)
         table = None if fitted.scan is None else fitted.scan.table
         self.curve_ = None if table is None else table["agreement"]
@@ -662,13 +662,9 @@ class AutoDALMC(EmbeddingClusterer):
 
     @property
     def _labeler(self) -> Labeler:
-        return Labeler(
-            self._used,
-            self._families,
-            self._clustering,
-            self.best_candidate_,
-            relabeled(self._relabeling, _numbers_of(self.n_clusters_fit_)),
-        )
+        best: Any = self._clustering.candidates[self.best_candidate_]
+        clusters = relabeled(self._relabeling, _numbers_of(self.n_clusters_fit_))
+        return Labeler(self._used, self._families, self._clustering, best, clusters)
 
     def _labeled(
         self, source: RowSource, labeler: Labeler, fields: Sequence[str], out: PathLike | None

@@ -90,23 +90,16 @@ class Labeler:
     """Positions of the views that are used."""
     families: Families
     clustering: Clustering
-    best: int
-    """Position of the candidate that gives the embedding."""
+    best: EmbeddedCandidate
+    """Candidate that gives the embedding."""
     clusters: Array
     """New clusters, by those that were fitted."""
     others: tuple[Clustering, ...] = ()
     """Levels that are labeled too."""
 
-    @property
-    def best_candidate(self) -> EmbeddedCandidate:
-        """Candidate that gives the embedding."""
-        best = self.clustering.candidates[self.best]
-        assert isinstance(best, EmbeddedCandidate)
-        return best
-
     def record_type(self, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
         """Type of the record of a sample with an embedding of the type `dtype`."""
-        return record_type(self.best_candidate.embedder.n_anchors, dtype, len(self.others))
+        return record_type(self.best.embedder.n_anchors, dtype, len(self.others))
 
     def records(self, part: MultiViewData) -> Array:
         """Records of the samples of a part.
@@ -126,7 +119,7 @@ class Labeler:
             records["second_labels"] = relabeled_second(clusters, second, labels)
             records["confidence"] = voting.confidence(partitions, labels)
             records["squares"] = squares
-            records["embedding"] = self.best_candidate.embedding(samples)
+            records["embedding"] = self.best.embedding(samples)
             for position, level in enumerate(self.others):
                 own = level.consensus.labels(level.partitions(samples))
                 records["level_labels"][:, position] = own
@@ -147,9 +140,8 @@ class Labeler:
 
     def embedding(self, part: MultiViewData, factor: float = 1.0) -> Array:
         """Embedding of the samples of a part by the best candidate, times a factor."""
-        best = self.best_candidate
         # The views that are used may be in a lower precision than all.
-        rows = self._of_blocks(lambda own: best.embedding(own).astype(part.dtype), part)
+        rows = self._of_blocks(lambda own: self.best.embedding(own).astype(part.dtype), part)
         rows *= factor
         return rows
 
@@ -226,12 +218,11 @@ class RowSums:
         width = embedding.shape[1]
         total = cls(np.zeros(n_clusters), np.zeros((n_clusters, width)), np.zeros(n_clusters))
         for block in row_blocks(len(labels), max(width, n_clusters)):
-            own = labels[block]
+            own, rows = labels[block], unit_rows(embedding[block]).astype(np.float64)
             members = graph_of_neighbors(own[:, None], weights[block, None], n_clusters).T
-            rows = unit_rows(embedding[block]).astype(np.float64)
-            squares = members @ np.einsum("ij,ij->i", rows, rows)
+            squares = np.einsum("ij,ij->i", rows, rows)
             sizes = np.bincount(own, weights[block], n_clusters)
-            total = total.merged(cls(sizes, members @ rows, squares))
+            total = total.merged(cls(sizes, members @ rows, members @ squares))
         return total
 
     def merged(self, other: "RowSums") -> "RowSums":

@@ -61,14 +61,8 @@ ANY_EVIDENCE = 0.08
 """Evidence at a number up to which data may be without clusters: it is the largest of many."""
 
 BRANCH = {
-    "n_clusters": int,
-    "cluster": int,
-    "parent_level": int,
-    "parent": int,
-    "size": int,
-    "overlap": float,
-    "split_agreement": float,
-    "split_chance": float,
+    **dict.fromkeys(["n_clusters", "cluster", "parent_level", "parent", "size"], int),
+    **dict.fromkeys(["overlap", "split_agreement", "split_chance"], float),
 }
 """Columns of the table of branches."""
 
@@ -262,13 +256,12 @@ class FittedLevels:
     """Levels but the chosen one, by number of clusters."""
 
 
-def fit_levels(
-    pool: CandidatePool, levels: pd.DataFrame, chosen: LevelLabels, reference: CandidatePool
-) -> FittedLevels:
+def fit_levels(pool: CandidatePool, scan: LevelScan, chosen: LevelLabels) -> FittedLevels:
     """Fit all levels but the chosen one with few candidates, and find how their clusters split.
 
     Levels at which no candidate can be fitted are left out.
     """
+    levels = find_levels(scan.table, chosen.n_clusters)
     fitted: dict[int, Clustering] = {}
     labeled: list[LevelLabels] = []
     for number in levels.index.tolist():
@@ -283,7 +276,7 @@ def fit_levels(
             labeled.append(LevelLabels(number, result.labels, found.by_family))
     rows = []
     for coarse, fine in pairwise(labeled):
-        by_chance = (partitions_at(reference, level.n_clusters) for level in (coarse, fine))
+        by_chance = (partitions_at(scan.reference, level.n_clusters) for level in (coarse, fine))
         rows += find_branches(coarse, fine, _split_chance(*by_chance))
     tree = pd.DataFrame(rows, columns=list(BRANCH)).astype(BRANCH)
     kept = levels["chosen"] | levels.index.isin(list(fitted))

@@ -16,7 +16,9 @@ from anchorview.estimators.auto.evidence import (
     CLEAR_SEPARATION,
     Evidence,
     JudgedSamples,
+    JudgedViews,
     evidence_of,
+    judge_views,
 )
 from anchorview.estimators.auto.labeling import Clustering, record_type
 from anchorview.estimators.auto.levels import (
@@ -28,7 +30,6 @@ from anchorview.estimators.auto.levels import (
     fit_levels,
     scan_levels,
 )
-from anchorview.estimators.auto.views import JudgedViews, judge_views
 from anchorview.estimators.known.class_model import ClassModel, KnownClasses, fit_class_model
 from anchorview.estimators.known.known_labels import KnownLabels
 from anchorview.estimators.partitions.candidates import (
@@ -166,14 +167,13 @@ def fit_model(
     if len(views.used) < len(views.table):
         # As if the other views were not there, by which samples were ordered.
         pool = CandidatePool.of(sample, rows, source.total_weight, seed, importance)
-    scan, number, levels = None, numbers[0] if numbers else 0, None
+    scan, number = None, numbers[0] if numbers else 0
+    largest = number
     if len(numbers) != 1:
         scan = scan_levels(pool, numbers)
         number = chosen_number(scan.table)
-        levels = find_levels(scan.table, number)
+        largest = max(find_levels(scan.table, number).index)
         clock = say(f"chose {number} clusters", clock)
-
-    largest = number if levels is None else max(levels.index)
     count = n_sampled(len(source), largest, budget)
     if count < len(pool):
         # As if the number had been given.
@@ -184,14 +184,9 @@ def fit_model(
     if not any(isinstance(own, EmbeddedCandidate) for own in fitted.candidates):
         raise ValueError(f"No candidate can be fitted. The first fails: {fitted.failed[0][1]}")
     judged = JudgedSamples(pool.coordinates[PLAIN], pool.seed, number)
-    separations = [judged.separation(own, number).total for own in fitted.partitions]
-    result = fit_consensus(
-        fitted.partitions,
-        families_of(fitted.candidates),
-        number,
-        np.array(separations),
-        pool.data.sample_weight,
-    )
+    families, weights = families_of(fitted.candidates), pool.data.sample_weight
+    separations = np.array([judged.separation(own, number).total for own in fitted.partitions])
+    result = fit_consensus(fitted.partitions, families, number, separations, weights)
     clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
     clustering = Clustering(fitted.candidates, result.consensus)
     if known is not None:
@@ -199,10 +194,8 @@ def fit_model(
         clustering, result, known = _with_classes(pool, fitted, result, known, *samples)
         clock = say(f"found the classes of {len(known.rows)} known samples elsewhere", clock)
 
-    at_levels = FittedLevels()
-    if scan is not None and levels is not None:
-        chosen = LevelLabels(number, result.labels, fitted.by_family)
-        at_levels = fit_levels(pool, levels, chosen, scan.reference)
+    chosen = LevelLabels(number, result.labels, fitted.by_family)
+    levels = FittedLevels() if scan is None else fit_levels(pool, scan, chosen)
     evidence = _evidence(pool, judged, scan, result, fitted.partitions, number)
     say(structure_sentence(evidence.value), clock)
     if known is None:
@@ -217,7 +210,7 @@ def fit_model(
         pool.rows,
         views,
         scan,
-        at_levels,
+        levels,
         evidence,
         finds or known is not None,
         known,
@@ -242,7 +235,7 @@ def _with_classes(
     def model(rows: Array) -> ClassModel:
         located = LocatedSamples(families, data[rows])
         of_rows = KnownClasses(located, labels[:, rows], known.codes[places[rows]])
-        return fit_class_model(pool, partitions, plain, of_rows, next(iter(families.landmarks)))
+        return fit_class_model(pool, partitions, plain, of_rows)
 
     labeled = np.flatnonzero(known.given[places])
     if len(labeled) < len(places):

@@ -24,7 +24,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.partitions.candidates import CandidateError, Samples
+from anchorview.estimators.partitions.candidates import Samples
 from anchorview.estimators.partitions.consensus import (
     Consensus,
     agreement_with,
@@ -164,11 +164,7 @@ def landmark_weights(landmarks: Landmarks, neighbors: Sequence[Neighbors]) -> sp
 
 
 def fit_class_model(
-    samples: Samples,
-    partitions: Array,
-    unlabeled: Consensus,
-    known: KnownClasses,
-    landmark_scaling: str,
+    samples: Samples, partitions: Array, unlabeled: Consensus, known: KnownClasses
 ) -> ClassModel:
     """Model of the classes of known samples, among samples with these labels in the partitions.
 
@@ -189,8 +185,9 @@ def fit_class_model(
     if per_class >= MIN_PER_CLASS:
         agreeing = np.maximum(agreement_with(codes, all_labels[:, rows], k), 0) ** POWER
         weights = weights * agreeing if (weights * agreeing).any() else weights
-    both = (samples, known.samples)
-    near = [landmark_weights(*own.landmarks_in(landmark_scaling)) for own in both]
+    scaling = samples.neighbor_scalings[0]
+    both = (own.landmarks_in(scaling) for own in (samples, known.samples))
+    near = [landmark_weights(*own) for own in both]
     members = sparse.csr_array(sparse.hstack([cluster_members(all_labels, k), sparse.vstack(near)]))
     shares = np.full(members.shape[1], OF_LANDMARKS)
     shares[: all_labels.shape[0] * k] = (1 - OF_LANDMARKS) * np.repeat(weights / weights.sum(), k)
@@ -200,7 +197,7 @@ def fit_class_model(
         named.astype(np.int32),
         unlabeled,
         of_clusters.reshape(-1, k, k),
-        landmark_scaling,
+        scaling,
         of_landmarks,
         _fit_linear(samples, known, seeds, codes, k),
         per_class / (per_class + HALF_SUPERVISED),
@@ -257,11 +254,8 @@ def _fit_linear(
     """Logistic regression on known samples and seeds; views have the same mean square."""
     blocks: dict[str, list[Array]] = {}
     factors: dict[str, float] = {}
-    for scaling in LINEAR_SCALINGS:
-        try:
-            views, of_known = (x.coordinates_in(scaling).views for x in (samples, known.samples))
-        except CandidateError:
-            continue
+    for scaling in (own for own in LINEAR_SCALINGS if own in samples.neighbor_scalings):
+        views, of_known = (x.coordinates_in(scaling).views for x in (samples, known.samples))
         # Rows of all views have length 1 in the mean.
         squares = sum(float(np.einsum("ij,ij->", view, view)) for view in views) / len(views[0])
         factors[scaling] = np.sqrt(len(views) / (len(LINEAR_SCALINGS) * squares))

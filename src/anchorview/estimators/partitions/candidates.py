@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from threading import Lock
 from time import perf_counter
-from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -77,10 +77,8 @@ MAX_TRIALS = 10
 SETTLED = 1e-4
 """Relative decrease of the inertia in a step below which a run, or its repair, ends."""
 
-
 LANDMARK_ROWS, ROWS_PER_LANDMARK = 4_000, 4
 """Maximum number of rows that place landmarks, or of rows per landmark."""
-
 
 ONE_CLUSTER = "All samples fall into one cluster."
 """Why a candidate that says nothing is left out."""
@@ -99,13 +97,9 @@ class Setting(ABC):
     """A kind of candidate, and a scaling of the views."""
 
     scaling: str
+    kind: ClassVar[str]
     kind_weight: ClassVar[float]
     """Weight of the kind in the consensus."""
-
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """Name of the kind."""
 
     @property
     def family(self) -> Family:
@@ -345,23 +339,17 @@ class VotesOfLandmarks:
 DIRECTIONS = [Directions(own, *size) for size in SIZES for own in SCALINGS]
 EIGENVECTORS = [Graph(own, N_NEAREST) for own in NEIGHBOR_SCALINGS]
 COMMUNITIES = [Communities(own, N_NEIGHBORS) for own in NEIGHBOR_SCALINGS]
-MORE_COMMUNITIES = [Communities(own, N_NEAREST) for own in NEIGHBOR_SCALINGS]
+MORE = [*EIGENVECTORS, *COMMUNITIES, *(Communities(own, N_NEAREST) for own in NEIGHBOR_SCALINGS)]
 
 COMPARED_DIRECTIONS = [Directions(own, *COMPARED_SIZE, compared=True) for own in SCALINGS[:2]]
 """Settings that are compared with communities to choose the number of clusters."""
 
 POOL: dict[str, list[Setting]] = {
     "fast": [*DIRECTIONS[: len(SCALINGS)], *EIGENVECTORS, *COMMUNITIES],
-    "default": [
-        *DIRECTIONS[: 2 * len(SCALINGS)],
-        *EIGENVECTORS,
-        *COMMUNITIES,
-        *MORE_COMMUNITIES,
-    ],
-    "thorough": [*DIRECTIONS, *EIGENVECTORS, *COMMUNITIES, *MORE_COMMUNITIES],
+    "default": [*DIRECTIONS[: 2 * len(SCALINGS)], *MORE],
+    "thorough": [*DIRECTIONS, *MORE],
 }
 """Settings that are fitted, by budget."""
-
 
 AT_LEVELS: list[Setting] = [*DIRECTIONS[: len(SCALINGS)], *COMMUNITIES]
 """Settings that are fitted at the levels that are not chosen."""
@@ -412,8 +400,7 @@ def kmeans_runs(
 
 # What candidates share
 
-P = ParamSpec("P")
-Result = TypeVar("Result")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,28 +416,22 @@ class FittedCandidates:
     @property
     def by_family(self) -> Array:
         """First partition of each family."""
-        firsts: dict[Family, int] = {}
-        positions = first_partitions(self.candidates)
-        for candidate, position in zip(self.candidates, positions, strict=False):
-            firsts.setdefault(candidate.setting.family, position)
-        return self.partitions[list(firsts.values())]
+        families = families_of(self.candidates)
+        return self.partitions[[families.index(family) for family in dict.fromkeys(families)]]
 
 
-def shared(
-    method: Callable[Concatenate["CandidatePool", P], Result],
-) -> Callable[Concatenate["CandidatePool", P], Result]:
+def shared(method: Method) -> Method:
     """Method of a pool that is called once with the same arguments, by the first who needs it."""
 
     @wraps(method)
-    def once(self: "CandidatePool", /, *args: P.args, **kwargs: P.kwargs) -> Result:
-        key = method.__name__, args, tuple(sorted(kwargs.items()))
+    def once(self: "CandidatePool", *args: Any) -> Any:
+        key = method.__name__, *args
         with self._locks.setdefault(key, Lock()):
             if key not in self._shared:
-                self._shared[key] = method(self, *args, **kwargs)
-        result: Result = self._shared[key]
-        return result
+                self._shared[key] = method(self, *args)
+        return self._shared[key]
 
-    return once
+    return cast("Method", once)
 
 
 @dataclass(eq=False)
@@ -525,10 +506,7 @@ class CandidatePool:
         return replace(self, coordinates=selected, rows=self.rows[positions])
 
     def fit(
-        self,
-        settings: Sequence[Setting],
-        n_clusters: int,
-        say: Callable[[str], object] | None = None,
+        self, settings: Sequence[Setting], n_clusters: int, say: Callable[..., Any] | None = None
     ) -> FittedCandidates:
         """Fit all settings; `say`, if given, is called with what happens."""
 
@@ -564,7 +542,7 @@ class CandidatePool:
         """Graph of at most `N_NEIGHBORS` neighbors in a scaling."""
         if n_neighbors < N_NEIGHBORS:
             return self.graph(scaling, N_NEIGHBORS).of_nearest(n_neighbors)
-        return NeighborGraph(self.coordinates_in(scaling), importance=self.importance)
+        return NeighborGraph(self.coordinates_in(scaling), self.importance)
 
     @property
     def graphs(self) -> list[NeighborGraph]:

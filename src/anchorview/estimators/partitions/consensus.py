@@ -301,11 +301,9 @@ def iterate_consensus(
         consensus = consensus_of(labels, partitions, n_clusters, weights, sample_weight)
         before, labels = labels, consensus.labels(partitions)
         if np.array_equal(before, labels):
-            break
-    else:
-        tables = _contingency_tables(labels, partitions, n_clusters, sample_weight)
-        consensus = replace(consensus, votes=_votes(tables))
-    return consensus, labels
+            return consensus, labels
+    tables = _contingency_tables(labels, partitions, n_clusters, sample_weight)
+    return replace(consensus, votes=_votes(tables)), labels
 
 
 def consensus_of(

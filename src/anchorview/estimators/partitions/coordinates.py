@@ -284,6 +284,7 @@ class LocatedSamples:
         self._families, self._data = families, data
         self._coordinates: Coordinates = {}
         self._neighbors: dict[str, list[Neighbors]] = {}
+        self.neighbor_scalings = list(families.landmarks)
 
     def coordinates_in(self, scaling: str) -> MultiViewData:
         """Coordinates in a scaling."""

@@ -17,6 +17,7 @@ most weight on it, and votes for it by its share of the weight.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -74,32 +75,26 @@ NeighborRows = tuple[Array, Array, Array]
 class NeighborGraph:
     """The neighbor graphs of the views of some samples."""
 
-    def __init__(
-        self,
-        coordinates: MultiViewData,
-        n_neighbors: int = N_NEIGHBORS,
-        importance: Array | None = None,
-        neighbors: list[NeighborRows] | None = None,
-    ) -> None:
-        self.n_samples = len(coordinates)
-        self._coordinates = coordinates
-        views = range(len(coordinates.views))
+    def __init__(self, coordinates: MultiViewData, importance: Array | None = None) -> None:
+        self.n_samples, views = len(coordinates), range(len(coordinates.views))
         self._importance = np.ones(len(views)) if importance is None else importance
-        if neighbors is None:
-            found = parallel_map(partial(_neighbors_in, coordinates, n_neighbors), views)
-            neighbors = [result for _, result in found]
-        self._neighbors = neighbors
-        self._communities: dict[float, Array] = {}
-        graphs = [self._graph(*of_view, n_neighbors) for of_view in neighbors]
-        mean = sum(w * N for w, N in zip(self._importance, graphs, strict=True)) / len(graphs)
-        if coordinates.available is not None:
-            # Samples that lack views have weights in fewer graphs.
-            mean = normalized_affinity(mean)
-        self.mean: sparse.csr_array = mean
+        self._complete = coordinates.available is None
+        found = parallel_map(partial(_neighbors_in, coordinates), views)
+        self._neighbors = [result for _, result in found]
+        self._connect(N_NEIGHBORS)
 
     def of_nearest(self, count: int) -> Self:
         """Return the graph of fewer neighbors."""
-        return type(self)(self._coordinates, count, self._importance, self._neighbors)
+        fewer = copy(self)
+        fewer._connect(count)
+        return fewer
+
+    def _connect(self, count: int) -> None:
+        self._communities: dict[float, Array] = {}
+        graphs = [self._graph(*of_view, count) for of_view in self._neighbors]
+        mean = sum(w * N for w, N in zip(self._importance, graphs, strict=True)) / len(graphs)
+        # Samples that lack views have weights in fewer graphs.
+        self.mean: sparse.csr_array = mean if self._complete else normalized_affinity(mean)
 
     def communities(self, resolution: float) -> Array:
         """Louvain communities at a resolution, by descending size."""
@@ -167,18 +162,18 @@ class NeighborGraph:
         return normalized_affinity(W)
 
 
-def _neighbors_in(coordinates: MultiViewData, n_neighbors: int, view: int) -> NeighborRows:
+def _neighbors_in(coordinates: MultiViewData, view: int) -> NeighborRows:
     """Nearest neighbors in a view of the samples that have it."""
     rows = coordinates.rows_with(view)
     if len(rows) < 2:
         return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
     points = leading_coordinates(coordinates.views[view][rows])
-    near, squares = nearest_others([points], n_neighbors)
+    near, squares = nearest_others([points], N_NEIGHBORS)
     if (squares[:, -1] <= EQUAL * np.square(points).sum(axis=1).mean()).any():
         # Of many equal rows, those that are also near in other views are neighbors.
         others = (own[rows] for q, own in enumerate(coordinates.views) if q != view)
         added = [OTHER_VIEWS * leading_coordinates(own) for own in others]
-        near, _ = nearest_others([np.hstack([points, *added])], n_neighbors)
+        near, _ = nearest_others([np.hstack([points, *added])], N_NEIGHBORS)
         away = (np.square(points - points[column]).sum(axis=1) for column in near.T)
         squares = np.column_stack(list(away))
         order = np.argsort(squares, axis=1, kind="stable")
@@ -310,11 +305,7 @@ class LandmarkLabels:
 
 
 def fit_landmarks(
-    coordinates: MultiViewData,
-    n_landmarks: int,
-    rows: Array,
-    seed: int,
-    importance: Array | None = None,
+    coordinates: MultiViewData, n_landmarks: int, rows: Array, seed: int, importance: Array
 ) -> Landmarks:
     """Place landmarks of every view among some rows.
 
@@ -325,9 +316,8 @@ def fit_landmarks(
         has = rows[coordinates.has_view(p)[rows]]
         return _kmeans_centers(leading_coordinates(coordinates.views[p][has]), n_landmarks, seed)
 
-    views = range(len(coordinates.views))
-    importance = np.ones(len(views)) if importance is None else importance
-    return Landmarks(tuple(places for _, places in parallel_map(place, views)), importance)
+    placed = parallel_map(place, range(len(coordinates.views)))
+    return Landmarks(tuple(places for _, places in placed), importance)
 
 
 def n_landmarks(n_clusters: int, n_samples: int) -> int:
