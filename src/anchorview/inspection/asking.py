@@ -217,7 +217,7 @@ def suspicious_labels(model: Any, X: ViewsLike, y: Any) -> pd.DataFrame:
     labeled, explanation = _of_auto(model, X)
     size, clustering = len(labeled.source), explanation.labeler.clustering.without_classes
     ids = None if model.sample_ids_ is None else labeled.sample_index
-    known = known_labels(y, X, ids, size, np.ones(size, dtype=bool), clustering.n_clusters)
+    known = known_labels(y, X, ids, np.ones(size, dtype=bool), clustering.n_clusters)
     if known is None or len(known.rows) < 2:
         raise ValueError("y has fewer than two known classes: the others are -1, None or NaN.")
     located = partial(_located, labeled, explanation)

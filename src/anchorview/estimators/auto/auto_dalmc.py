@@ -428,10 +428,7 @@ class AutoDALMC(EmbeddingClusterer):
 
         Parameters
         ----------
-        X : views of new samples, in any form that `fit` takes
-            Samples may lack views.
-        batch, covariates, unknown_batch
-            As for `transform`.
+        %(new_samples)s
         level : int, default=None
             Number of clusters of one of `levels_`, which `relabel` does not change. If None, the
             clusters of `labels_`. Not together with `doubtful`.
@@ -485,6 +482,7 @@ class AutoDALMC(EmbeddingClusterer):
         assert self._level_labels is not None
         return self._level_labels[:, list(self._others).index(n_clusters)]
 
+    @fill_docstring
     def predict_with_confidence(
         self,
         X: ViewsLike,
@@ -497,10 +495,7 @@ class AutoDALMC(EmbeddingClusterer):
 
         Parameters
         ----------
-        X : views of new samples, in any form that `fit` takes
-            Samples may lack views.
-        batch, covariates, unknown_batch
-            As for `transform`.
+        %(new_samples)s
 
         Returns
         -------
@@ -699,7 +694,7 @@ class AutoDALMC(EmbeddingClusterer):
         """What is known of the samples of a fit; None for nothing."""
         kept = np.ones(len(source), dtype=bool) if self._known is None else self._known
         ids = ids_in_memory(source) if self._known is None else self.sample_ids_
-        known = known_labels(y, X, ids, len(kept), kept, numbers[0] if numbers else 0)
+        known = known_labels(y, X, ids, kept, numbers[0] if numbers else 0)
         return with_pairs(known, same, different, ids, kept)
 
     def _keep(self, known: KnownLabels) -> None:

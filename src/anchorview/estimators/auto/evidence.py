@@ -248,12 +248,10 @@ def merged_words(words: tuple[str, ...], relabeling: Relabeling | None) -> tuple
 def without_clusters(
     coordinates: Mapping[str, MultiViewData], rng: np.random.Generator
 ) -> dict[str, MultiViewData]:
-    """Rows of a normal distribution, scaled as the samples are in the scalings of neighbors.
+    """Rows of a normal distribution with the means and covariances of the samples, by scaling.
 
-    They have the means and covariances of the coordinates in "zscore" and "unit", within and
-    between both, of the samples that have the views; the same rows lack them. Families also agree
-    on such data, since they all divide it along its longest directions, so only agreement beyond
-    this is evidence of clusters.
+    These are those within and between "zscore" and "unit"; the same rows lack views. Families also
+    agree on such data, since they all divide it along its longest directions.
     """
     n = len(next(iter(coordinates.values())))
     mixing = rng.standard_normal((n, n))

@@ -171,23 +171,20 @@ def fit_class_model(
     Clusters of the consensus without labels that have no class are further classes.
     """
     k, n = len(unlabeled.offsets), partitions.shape[1]
-    of_known = unlabeled.labels(known.partitions)
-    labels, _, squares = unlabeled.nearest_two(partitions)
+    both = np.hstack([partitions, known.partitions])
+    labels, _, squares = unlabeled.nearest_two(both)
     named = np.unique(known.codes)
     per_class = len(known.codes) / max(len(named), 1)
-    seeds, seed_codes = _seeds(labels, squares, of_known, known.codes, k)
+    seeds, seed_codes = _seeds(labels[:n], squares[:n], labels[n:], known.codes, k)
     codes = np.concatenate([known.codes, seed_codes])
     rows = np.concatenate([n + np.arange(len(known.codes)), seeds])
-    all_labels = np.vstack(
-        [np.hstack([partitions, known.partitions]), np.concatenate([labels, of_known])]
-    )
+    all_labels = np.vstack([both, labels])
     weights = np.append((1 - OF_CONSENSUS) * unlabeled.weights, OF_CONSENSUS)
     if per_class >= MIN_PER_CLASS:
         agreeing = np.maximum(agreement_with(codes, all_labels[:, rows], k), 0) ** POWER
         weights = weights * agreeing if (weights * agreeing).any() else weights
     scaling = samples.neighbor_scalings[0]
-    both = (own.landmarks_in(scaling) for own in (samples, known.samples))
-    near = [landmark_weights(*own) for own in both]
+    near = [landmark_weights(*own.landmarks_in(scaling)) for own in (samples, known.samples)]
     members = sparse.csr_array(sparse.hstack([cluster_members(all_labels, k), sparse.vstack(near)]))
     shares = np.full(members.shape[1], OF_LANDMARKS)
     shares[: all_labels.shape[0] * k] = (1 - OF_LANDMARKS) * np.repeat(weights / weights.sum(), k)
@@ -258,9 +255,9 @@ def _fit_linear(
         views, of_known = (x.coordinates_in(scaling).views for x in (samples, known.samples))
         # Rows of all views have length 1 in the mean.
         squares = sum(float(np.einsum("ij,ij->", view, view)) for view in views) / len(views[0])
-        factors[scaling] = np.sqrt(len(views) / (len(LINEAR_SCALINGS) * squares))
+        factor = factors[scaling] = np.sqrt(len(views) / (len(LINEAR_SCALINGS) * squares))
         pairs = zip(of_known, views, strict=True)
-        blocks[scaling] = [factors[scaling] * np.vstack([a, b[seeds]]) for a, b in pairs]
+        blocks[scaling] = [factor * np.vstack([a, b[seeds]]) for a, b in pairs]
     stacked = [block for own in blocks.values() for block in own]
     coefficients, intercept = _regression(np.hstack(stacked), codes, n_classes)
     parts = iter(np.split(coefficients, np.cumsum([block.shape[1] for block in stacked])[:-1]))

@@ -112,9 +112,8 @@ class KnownLabels:
         """Names of the clusters, which methods return; None if classes have no names."""
         if not self.names:
             return None
-        clusters = np.arange(n_clusters, dtype=np.int32)
-        rest = ("",) * (n_clusters - len(self.names))
-        return Relabeling(clusters, self.names + rest, "names")
+        names = self.names + ("",) * (n_clusters - len(self.names))
+        return Relabeling(np.arange(n_clusters, dtype=np.int32), names, "names")
 
 
 def _stored(values: Any, changed: Any) -> Any:
@@ -129,12 +128,12 @@ def _stored(values: Any, changed: Any) -> Any:
 
 
 def known_labels(
-    y: Any, X: Any, ids: "pd.Index[Any] | None", n_samples: int, kept: Array, fewest: int
+    y: Any, X: Any, ids: "pd.Index[Any] | None", kept: Array, fewest: int
 ) -> KnownLabels | None:
     """Known classes of samples, which are matched by id or position; None without any.
 
-    `kept` says which samples are fitted; integers below `fewest`, the smallest number
-    of clusters that was asked for, are numbers of clusters.
+    `kept` says which samples are fitted; integers below `fewest`, the smallest number of clusters
+    that was asked for, are numbers of clusters.
     """
     if y is None:
         return None
@@ -145,7 +144,7 @@ def known_labels(
     values = values.where(values.notna() & ~values.isin([UNKNOWN, str(UNKNOWN)]), None)
     if index is not None and ids is None and pd.api.types.is_integer_dtype(index.dtype):
         # Positions in place of ids.
-        ids = pd.RangeIndex(n_samples)
+        ids = pd.RangeIndex(len(kept))
     if index is not None and ids is not None and not isinstance(index, pd.RangeIndex):
         unknown = values.dropna().index.difference(ids).tolist()
         if unknown:
@@ -153,7 +152,7 @@ def known_labels(
                 f"y has classes of {len(unknown)} samples that are not in X: {listed(unknown)}. "
                 "Leave them out of y, or add them to X."
             )
-    rows = matched_rows((ids, n_samples, "X"), (index, len(values), "y"), partial=True)
+    rows = matched_rows((ids, len(kept), "X"), (index, len(values), "y"), partial=True)
     aligned = values.to_numpy()[rows]
     aligned[rows < 0] = None
     aligned = aligned[kept]
@@ -277,15 +276,16 @@ def _rows(pairs: Iterable[tuple[Any, Any]], index: "pd.Index[Any]", what: str) -
 
 def _group_classes(groups: Array, labeled: Array, index: "pd.Index[Any]") -> Array:
     """Class of each group; raises if one has several."""
-    classes = np.full(1 + int(groups.max()), UNKNOWN)
-    first = np.zeros_like(classes)
-    for row in np.flatnonzero(labeled != UNKNOWN):
-        group = groups[row]
-        if classes[group] not in (UNKNOWN, labeled[row]):
-            one, other = (quoted(index[int(own)]) for own in (first[group], row))
-            raise ValueError(
-                f"same: the samples {one} and {other} are joined by pairs, but have different "
-                "classes in y. Leave out a pair or a class."
-            )
-        classes[group], first[group] = labeled[row], row
+    rows = np.flatnonzero(labeled != UNKNOWN)
+    first = np.full(1 + int(groups.max()), -1)
+    # Of the known samples of a group, the first is written last.
+    first[groups[rows[::-1]]] = rows[::-1]
+    classes = np.where(first < 0, UNKNOWN, labeled[first])
+    wrong = rows[labeled[rows] != classes[groups[rows]]]
+    if len(wrong):
+        one, other = (quoted(index[int(row)]) for row in (first[groups[wrong[0]]], wrong[0]))
+        raise ValueError(
+            f"same: the samples {one} and {other} are joined by pairs, but have different classes "
+            "in y. Leave out a pair or a class."
+        )
     return classes

@@ -584,9 +584,8 @@ class CandidatePool:
 
     def coordinates_in(self, scaling: str) -> MultiViewData:
         """Coordinates in a scaling."""
-        if scaling not in self.coordinates:
-            reason = self.errors.get(scaling, f"There are no views with {scaling!r}.")
-            raise CandidateError(str(reason))
+        if scaling in self.errors:
+            raise CandidateError(str(self.errors[scaling]))
         return self.coordinates[scaling]
 
 

@@ -98,15 +98,13 @@ def cross_agreement(agreement: Array, families: Sequence[Family]) -> Array:
     If there is only one family, the mean agreement with the other partitions; 1 for a single
     partition.
     """
-    if len(families) == 1:
-        return np.ones(1)
-    positions = {key: i for i, key in enumerate(dict.fromkeys(families))}
-    members = np.array([positions[key] for key in families])
+    members = np.array([families.index(family) for family in families])
     own = members[:, None] == members
-    if len(positions) == 1:
+    if own.all():
         own = np.eye(len(members), dtype=bool)
     weights = np.where(own, 0.0, family_weights(families))
-    return (agreement * weights).sum(axis=1) / weights.sum(axis=1)
+    sums, totals = (agreement * weights).sum(axis=1), weights.sum(axis=1)
+    return np.divide(sums, totals, out=np.ones_like(sums), where=totals > 0)
 
 
 def agreement_between(partitions: Array) -> float:
@@ -229,9 +227,7 @@ def fit_consensus(
 ) -> FittedConsensus:
     """Consensus of partitions, started from the best one of each family.
 
-    Partitions of clusters that are further separated have larger weights: `separations` are sums of
-    cut and valley, 0 for clusters that do not touch. In the clusters, samples count by their
-    weights.
+    Those with smaller `separations`, which are sums of cut and valley, have larger weights.
     """
     if sample_weight is not None:
         sample_weight = sample_weight / sample_weight.mean()
@@ -261,13 +257,11 @@ def find_consensus(
     starts: Iterable[Array],
     sample_weight: Array | None = None,
 ) -> tuple[Consensus, Array]:
-    """Consensus of partitions, and the labels that it gives to the samples.
+    """Consensus of partitions, found from each of several starts, and its labels.
 
-    It is found from each of several starts with the given `weights` (see :func:`family_weights`).
-    The result with the smallest distances is kept, among those that agree with the partitions about
-    as well as any: by distances alone small clusters would not matter. The consensus is found again
-    with the weights times the agreement of each partition with the labels, so that poor partitions
-    count less.
+    Of the results that agree best with the partitions, that with the smallest distances is kept: by
+    distances alone small clusters would not matter. It is found again with the weights times the
+    agreement of each partition with the labels.
     """
     iterate = partial(iterate_consensus, partitions, n_clusters, sample_weight=sample_weight)
     found = [iterate(weights, start) for start in starts]
@@ -290,11 +284,9 @@ def iterate_consensus(
     sample_weight: Array | None = None,
     max_iter: int = 50,
 ) -> tuple[Consensus, Array]:
-    """Consensus of partitions with fixed weights, and its labels.
+    """Consensus of partitions with fixed weights, by Lloyd iterations from a start, and its labels.
 
-    Lloyd iterations on the one-hot encoded labels of the partitions, from the labels `start`:
-    patterns from labels and labels from patterns, until the labels do not change. A cluster that
-    loses all of its samples stays empty.
+    A cluster that loses all of its samples stays empty.
     """
     labels = start
     for _ in range(max_iter):
