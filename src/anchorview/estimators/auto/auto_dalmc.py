@@ -428,7 +428,10 @@ class AutoDALMC(EmbeddingClusterer):
 
         Parameters
         ----------
-        %(new_samples)s
+        X : views of new samples, in any form that `fit` takes
+            Samples may lack views.
+        batch, covariates, unknown_batch
+            As for `transform`.
         level : int, default=None
             Number of clusters of one of `levels_`, which `relabel` does not change. If None, the
             clusters of `labels_`. Not together with `doubtful`.
@@ -482,7 +485,6 @@ class AutoDALMC(EmbeddingClusterer):
         assert self._level_labels is not None
         return self._level_labels[:, list(self._others).index(n_clusters)]
 
-    @fill_docstring
     def predict_with_confidence(
         self,
         X: ViewsLike,
@@ -495,7 +497,10 @@ class AutoDALMC(EmbeddingClusterer):
 
         Parameters
         ----------
-        %(new_samples)s
+        X : views of new samples, in any form that `fit` takes
+            Samples may lack views.
+        batch, covariates, unknown_batch
+            As for `transform`.
 
         Returns
         -------
