@@ -455,9 +455,8 @@ class AutoDALMC(EmbeddingClusterer):
         labeler = self._labeler
         function = labeler.labels
         if level is not None:
-            function = replace(
-                labeler, clustering=self._clustering_at(level), clusters=_numbers_of(level)
-            ).labels
+            there, clusters = self._clustering_at(level), _numbers_of(level)
+            function = replace(labeler, clustering=there, clusters=clusters).labels
         elif doubtful is not None:
             threshold = self.confidence_threshold_
             function = partial(labeler.certain_labels, threshold=threshold, doubtful=doubtful)

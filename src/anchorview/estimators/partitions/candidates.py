@@ -183,11 +183,8 @@ class Directions(Setting):
         """Candidate for the samples of a pool, and their labels in its partitions."""
         data = pool.coordinates_in(self.scaling)
         problem, spectra = pool.linear_problem(self.scaling)
-        sizes = Sizes(
-            n_clusters,
-            n_components=self.components * n_clusters,
-            default_anchors=self.anchors * n_clusters,
-        )
+        anchors, components = self.anchors * n_clusters, self.components * n_clusters
+        sizes = Sizes(n_clusters, n_components=components, default_anchors=anchors)
         settings = SolverSettings(sizes, self.beta, MAX_ITER, TOL, importance=pool.importance)
         solution, _ = solve(problem, data, settings, spectra=spectra)
         embedder = embedder_of(solution, problem)
