@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from anchorview._utils.text import bytes_compared
+from anchorview._utils.text import format_bytes
 
 # Not on Windows, nor in a browser.
 if sys.platform not in ("win32", "emscripten"):
@@ -119,7 +119,10 @@ def require_memory(
     """
     allowed = free_memory() if limit is None else limit
     if needed > allowed:
-        memory, limited = bytes_compared(needed, allowed)
+        for digits in range(1, 7):
+            memory, limited = (format_bytes(count, digits) for count in (needed, allowed))
+            if memory != limited:
+                break
         raise MemoryError(
             f"{subject} needs {memory} beyond the data, but {limited} may be used. {advice}".strip()
         )

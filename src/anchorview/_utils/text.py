@@ -90,29 +90,12 @@ def shorten(name: object, max_length: int = MAX_NAME_LENGTH) -> str:
     return text
 
 
-def format_bytes(count: float) -> str:
+def format_bytes(count: float, digits: int = 1) -> str:
     """Bytes as a person reads them."""
     for unit, size in (("GB", 1e9), ("MB", 1e6)):
         if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count / 1e3:.0f} kB"
-
-
-def bytes_compared(needed: float, allowed: float) -> tuple[str, str]:
-    """Two numbers of bytes; close ones in the same unit, with as many digits as they differ in.
-
-    Examples
-    --------
-    >>> bytes_compared(2e9, 5e6), bytes_compared(1.0e9, 999.9e6)
-    (('2.0 GB', '5.0 MB'), ('1000.0 MB', '999.9 MB'))
-    """
-    if not 0.8 < allowed / needed < 1.25:
-        return format_bytes(needed), format_bytes(allowed)
-    unit, size = ("MB", 1e6) if min(needed, allowed) >= 1e6 else ("kB", 1e3)
-    digits = next(
-        (d for d in range(1, 6) if round(needed / size, d) != round(allowed / size, d)), 6
-    )
-    return f"{needed / size:.{digits}f} {unit}", f"{allowed / size:.{digits}f} {unit}"
+            return f"{count / size:.{digits}f} {unit}"
+    return f"{count / 1e3:.{digits - 1}f} kB"
 
 
 def may_be_formula(text: str) -> bool:

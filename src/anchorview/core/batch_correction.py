@@ -20,13 +20,14 @@ from scipy import sparse
 from scipy.linalg import pinvh
 
 from anchorview._utils.linalg import LowRankSum, is_sparse
-from anchorview._utils.moments import CrossMoments, Moments
+from anchorview._utils.moments import CrossMoments, Moments, group_moments
 from anchorview._utils.text import describe_view, listed
-from anchorview._utils.threads import map_blocks
+from anchorview._utils.threads import map_blocks, row_slices
 from anchorview._utils.typing import Array, Matrix
+from anchorview.core.neighbors import graph_of_neighbors
 from anchorview.core.scale import CONSTANT_COLUMN, ViewMoments, merged_by_key, row_moments
 from anchorview.core.scaled_view import entry_blocks
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.matrix_checks import require_a_view
 from anchorview.views.row_source import (
@@ -105,21 +106,8 @@ StratumMoments = dict[tuple[int, int], JointMoments]
 """Moments by the positions of view and batch; those without a row are left out."""
 
 
-class _StratumRows(NamedTuple):
-    view: int
-    batch: int
-    rows: Array
-
-    @property
-    def size(self) -> int:
-        return len(self.rows)
-
-
 def stratum_moments(part: MultiViewData, codes: Array, z: Array) -> StratumMoments:
-    """Moments of the samples of a part by view and batch.
-
-    `codes` are the batches of the samples; those of -1 are left out. `z` are the covariates.
-    """
+    """Moments of samples with covariates `z`, by view and batch; no batch has the code -1."""
     blocks = []
     step = part.rows_per_block
     order = np.argsort(codes, kind="stable")
@@ -127,15 +115,15 @@ def stratum_moments(part: MultiViewData, codes: Array, z: Array) -> StratumMomen
     for batch, members in zip(batches.tolist(), np.split(order, starts[1:]), strict=True):
         for p in range(len(part.views)) if batch >= 0 else ():
             has = members if part.available is None else members[part.available[members, p]]
-            steps = range(0, len(has), step)
-            blocks += [_StratumRows(p, batch, has[start : start + step]) for start in steps]
+            for some in row_slices(len(has), step):
+                blocks.append(RowBlock(has[some], some.stop - some.start, (p,), batch))
 
-    def work(block: _StratumRows) -> JointMoments:
-        return JointMoments.of(part.views[block.view][block.rows], z[block.rows])
+    def work(block: RowBlock) -> JointMoments:
+        return JointMoments.of(part.views[block.views[0]][block.rows], z[block.rows])
 
     strata: StratumMoments = {}
     for block, joint in map_blocks(work, blocks, "batches"):
-        strata = merged_by_key(strata, {(block.view, block.batch): joint})
+        strata = merged_by_key(strata, {(*block.views, block.group): joint})
     return strata
 
 
@@ -200,6 +188,18 @@ class ViewCorrection:
                 np.divide(self.deviation, spread, out=factors[b], where=varies)
         return replace(self, sizes=sizes, intercepts=intercepts, factors=factors)
 
+    def corrected_moments(self, strata: Mapping[int, JointMoments]) -> Moments:
+        """Moments of the corrected rows."""
+        after = [
+            Moments(
+                joint.rows.weight,
+                self.mean,
+                self.factors[b] ** 2 * joint.residual_squares(self.slopes),
+            )
+            for b, joint in strata.items()
+        ]
+        return reduce(Moments.merged, after)
+
     def __call__(self, view: Matrix, codes: Array, z: Array) -> Matrix:
         """View with corrected rows: of a sparse one, a sum with a matrix of low rank."""
         if not sparse.issparse(view):
@@ -217,10 +217,7 @@ class ViewCorrection:
         width = 1 + z.shape[1]
         values = np.column_stack([np.ones(len(z)), z])
         columns = (codes.astype(np.int64) * width)[:, None] + np.arange(width)
-        indptr = np.arange(len(z) + 1) * width
-        coefficients = sparse.csr_array(
-            (values.ravel(), columns.ravel(), indptr), shape=(len(z), len(self.sizes) * width)
-        )
+        coefficients = graph_of_neighbors(columns, values, len(self.sizes) * width)
         terms = [
             np.vstack([self.mean - factors * intercept, -factors * self.slopes])
             for factors, intercept in zip(self.factors, self.intercepts, strict=True)
@@ -421,35 +418,27 @@ def fit_correction(
         views.append(view)
         before = reduce(Moments.merged, [joint.rows for joint in strata.values()])
         deviations.append(np.sqrt(before.squares / before.weight))
-        squares = {
-            b: view.factors[b] ** 2 * strata[b].residual_squares(view.slopes) for b in strata
-        }
-        after = [Moments(strata[b].rows.weight, view.mean, squares[b]) for b in strata]
-        moments[p] = reduce(Moments.merged, after)
+        moments[p] = view.corrected_moments(strata)
     correction = replace(empty, views=tuple(views))
     return FittedCorrection(correction, moments, tuple(deviations), sample)
 
 
 def _require_independent(design: SampleDesign) -> None:
     """Raise if the effect of a covariate cannot be told from that of batches or others."""
-    names, codes = design.covariate_names, design.codes
-    sizes = np.maximum(np.bincount(codes, minlength=len(design.batches)), 1)
-    before: list[Array] = []
-    for position, (name, z) in enumerate(zip(names, design.covariates.T, strict=True)):
-        means = np.bincount(codes, z, len(design.batches)) / sizes
-        centered = z - means[codes]
-        total = float(centered @ centered)
-        if total <= len(z) * (CONSTANT_COLUMN * float(np.abs(z).max())) ** 2:
+    names, codes, z = design.covariate_names, design.codes, design.covariates
+    centered = z - group_moments(z, codes, len(design.batches)).mean[codes]
+    totals = np.square(centered).sum(axis=0)
+    constant = totals <= len(z) * (CONSTANT_COLUMN * np.abs(z).max(axis=0)) ** 2
+    # What is left of each column besides those before it.
+    left = np.linalg.qr(centered / np.sqrt(np.where(constant, 1, totals)), mode="r").diagonal()
+    for position, name in enumerate(names):
+        if constant[position]:
             where = "within every batch" if design.has_batches else "for all samples"
             raise ValueError(
                 f"covariate {name!r} is constant {where}, so it has no effect. Leave it out."
             )
-        left = centered / np.sqrt(total)
-        for other in before:
-            left = left - (other @ left) * other
-        if float(left @ left) <= DEPENDENT:
+        if left[position] ** 2 <= DEPENDENT:
             raise ValueError(
                 f"covariate {name!r} is a linear combination of {listed(names[:position])}"
                 f"{' within batches' * design.has_batches}. Leave one of them out."
             )
-        before.append(left / np.linalg.norm(left))

@@ -11,6 +11,7 @@ from operator import add, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from anchorview._utils.linalg import unit_rows
@@ -332,12 +333,8 @@ def _below(
 
 
 def _mixed(numbers: Array, seed: int) -> Array:
-    """Pseudo-random keys of numbers (the finalizer of splitmix64)."""
-    golden = np.uint64(0x9E3779B97F4A7C15)
-    keys = (numbers + np.full(1, seed, np.uint64)) * golden
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
+    """Pseudo-random keys of numbers: pandas has the finalizer of splitmix64."""
+    return pd.util.hash_array((numbers + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15))
 
 
 SLOTS = 16

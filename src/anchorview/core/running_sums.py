@@ -1,8 +1,6 @@
 """Sums over the chunks of samples given to `partial_fit`, from which their problem is posed."""
 
 from copy import copy, deepcopy
-from dataclasses import replace
-from functools import reduce
 
 import numpy as np
 
@@ -10,7 +8,7 @@ from anchorview._utils.moments import CrossMoments, Moments
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.compress import GroupSummary, Problem, problem_from_summaries
-from anchorview.core.scale import ViewScaling, deviation, merged_by_key
+from anchorview.core.scale import ViewMoments, ViewScaling, merged_by_key, scalings_of
 from anchorview.core.scaled_view import ScaledBlock
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 
@@ -69,24 +67,14 @@ class RunningSums:
     def problem(self, data: MultiViewData, *, unit_norm: bool) -> Problem:
         """Problem of all chunks together; `data` has the names and widths of the views."""
         widths = data.n_features_per_view
-        by_view: list[list[Moments]] = [[] for _ in widths]
+        by_view: ViewMoments = {}
         for views, joint in self.moments.items():
             ends = np.cumsum([widths[p] for p in views])[:-1]
             pairs = np.split(joint.left, ends), np.split(np.diag(joint.products), ends)
-            for p, mean, squares in zip(views, *pairs, strict=True):
-                by_view[p].append(Moments(joint.weight, mean, squares))
-        scalings = []
-        for p, moments in enumerate(by_view):
-            nothing = Moments(0, *np.zeros((2, widths[p])))
-            weight, mean, squares = reduce(Moments.merged, moments, nothing)
-            if not np.isfinite(squares).all():
-                raise ValueError(data.problem("overflow", p))
-            scaling = ViewScaling(unit_first=self.scaling in ("unit", "unit-center"))
-            if self.scaling in ("unit-center", "zscore"):
-                scaling = replace(scaling, center=mean)
-            if self.scaling == "zscore":
-                scaling = replace(scaling, deviation=deviation(weight, mean, squares, self.dtype))
-            scalings.append(scaling)
+            parts = zip(views, *pairs, strict=True)
+            known = {p: Moments(joint.weight, mean, squares) for p, mean, squares in parts}
+            by_view = merged_by_key(by_view, known)
+        scalings = scalings_of(data, self.scaling, by_view, self.dtype)
         summaries = [
             GroupSummary(
                 views, _scaled_gram(joint, [(widths[p], scalings[p]) for p in views]), True
@@ -94,7 +82,7 @@ class RunningSums:
             for views, joint in self.moments.items()
         ]
         return problem_from_summaries(
-            data, summaries, tuple(scalings), unit_norm=unit_norm, dtype=self.dtype
+            data, summaries, scalings, unit_norm=unit_norm, dtype=self.dtype
         )
 
 

@@ -129,24 +129,26 @@ def fit_scalings(
 
     `known` are the moments of the rows as they are, if they are known from an earlier pass.
     """
+    if method not in ("unit", "none") and (known is None or method == "unit-center"):
+        known = parts.reduce(partial(view_moments, method=method), merged_by_key, "scaling")
+    return scalings_of(parts, method, known or {}, parts.dtype)
+
+
+def scalings_of(
+    data: RowSource, method: str, moments: ViewMoments, dtype: "np.dtype[Any]"
+) -> tuple[ViewScaling, ...]:
+    """Scaling of every view, by the moments of rows: of normalized ones for "unit-center"."""
     if method in ("unit", "none"):
-        return tuple(ViewScaling(unit_first=method == "unit") for _ in parts.names)
-    if known is None or method == "unit-center":
-        moments = parts.reduce(partial(view_moments, method=method), merged_by_key, "scaling")
-    else:
-        moments = known
-    totals: list[Moments] = [moments[p] for p in range(len(parts.names))]
+        return tuple(ViewScaling(unit_first=method == "unit") for _ in data.names)
+    totals = [moments[p] for p in range(len(data.names))]
     for p, total in enumerate(totals):
         if not np.isfinite(total.squares).all():
-            raise ValueError(parts.problem("overflow", p))
+            raise ValueError(data.problem("overflow", p))
     if method == "unit-center":
         return tuple(ViewScaling(unit_first=True, center=total.mean) for total in totals)
+    unit_last = method == "zscore-unit"
     return tuple(
-        ViewScaling(
-            center=total.mean,
-            deviation=deviation(*total, parts.dtype),
-            unit_last=method == "zscore-unit",
-        )
+        ViewScaling(center=total.mean, deviation=deviation(*total, dtype), unit_last=unit_last)
         for total in totals
     )
 

@@ -103,8 +103,9 @@ class SparseScaledView(MatrixOperator):
         if has is not None and not has.all():
             self.X = self.X.copy()
             self.X.data[np.repeat(~has, np.diff(X.indptr))] = 0
+        self.squares = np.ones(n)
         if scaling.unit_first:
-            self._divide_rows(self._squared_lengths())
+            self *= _reciprocal_roots(self._squared_lengths())
         if scaling.center is not None:
             low = self.coefficients
             self.coefficients = (
@@ -115,7 +116,7 @@ class SparseScaledView(MatrixOperator):
             self.terms = np.vstack([self.terms, shift])
         self.squares = self._squared_lengths()
         if scaling.unit_last:
-            self.squares = self.squares * self._divide_rows(self.squares) ** 2
+            self *= _reciprocal_roots(self.squares)
         self *= 1 / scaling.norm
 
     @classmethod
@@ -127,19 +128,8 @@ class SparseScaledView(MatrixOperator):
     def weighted(self, weights: Array | None) -> "SparseScaledView":
         """Multiply the rows by the roots of their weights, if they have any."""
         if weights is not None:
-            self._multiply_rows(np.sqrt(weights))
-            self.squares = weights * self.squares
+            self *= np.sqrt(weights)
         return self
-
-    def _divide_rows(self, squares: Array) -> Array:
-        """Divide rows by their lengths, given squared; returns the factors."""
-        inverse = reciprocal(np.sqrt(squares), squares)
-        self._multiply_rows(inverse)
-        return inverse
-
-    def _multiply_rows(self, factors: Array) -> None:
-        self.factors = self.factors * factors
-        self.coefficients = _times_rows(factors, self.coefficients)
 
     def _squared_lengths(self) -> Array:
         """Squared lengths of the rows; zero where the terms cancel but for rounding."""
@@ -211,10 +201,11 @@ class SparseScaledView(MatrixOperator):
         block *= self.columns
         return block + self.coefficients[rows] @ self.terms
 
-    def __imul__(self, factor: float) -> "SparseScaledView":
-        self.factors = self.factors * factor
-        self.coefficients = self.coefficients * factor
-        self.squares = self.squares * factor**2
+    def __imul__(self, factors: float | Array) -> "SparseScaledView":
+        """Multiply all rows by a number, or each by its own."""
+        self.factors = self.factors * factors
+        self.coefficients = _times_rows(factors, self.coefficients)
+        self.squares = self.squares * factors**2
         return self
 
     def _matmat(self, M: Array) -> Array:
@@ -247,10 +238,16 @@ class SparseScaledView(MatrixOperator):
         return total.astype(self.dtype, copy=False)
 
 
-def _times_rows(factors: Array, X: Matrix) -> Matrix:
+def _times_rows(factors: float | Array, X: Matrix) -> Matrix:
+    if np.ndim(factors) == 0:
+        return factors * X
     if sparse.issparse(X):
         return sparse.csr_array(sparse.diags_array(factors) @ X)
     return factors[:, None] * X
+
+
+def _reciprocal_roots(squares: Array) -> Array:
+    return reciprocal(np.sqrt(squares), squares)
 
 
 def scaled_product(X: Matrix, scaling: ViewScaling, W: Array) -> Array:
