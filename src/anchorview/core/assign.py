@@ -9,7 +9,6 @@ import numpy as np
 from scipy.linalg import qr
 from sklearn.cluster import KMeans
 from sklearn.cluster import kmeans_plusplus as sklearn_plusplus
-from sklearn.metrics import pairwise_distances_argmin
 
 from anchorview._utils.linalg import finite_lengths, unit_rows
 from anchorview._utils.progress import report_progress
@@ -133,8 +132,7 @@ class Assignment:
         points = unit_rows(embedding) if self.normalize else embedding
         if len(self.centroids) > MANY_CLUSTERS:
             return self._nearest_of_many(points)
-        labels = pairwise_distances_argmin(points, self.centroids.astype(points.dtype))
-        return labels.astype(np.int32)
+        return nearest_centers(points, self.centroids).astype(np.int32)
 
     def _nearest_of_many(self, points: Array) -> Array:
         """Labels of points by products in single precision; those in doubt, in double precision."""
@@ -149,8 +147,7 @@ class Assignment:
             margin = NEAR_TIE * reach * (np.sqrt(np.einsum("ij,ij->i", block, block)) + reach)
             doubtful = np.flatnonzero(best - scores.max(axis=1) <= margin)
             if len(doubtful):
-                exact = block[doubtful].astype(np.float64)
-                labels[rows][doubtful] = pairwise_distances_argmin(exact, self.centroids)
+                labels[rows][doubtful] = nearest_centers(block[doubtful], self.centroids)
 
         for_scores(points, self.centroids, np.dtype(np.float32), work)
         return labels

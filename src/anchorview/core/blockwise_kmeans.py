@@ -430,7 +430,7 @@ def repair(points: Array, run: Refined, tolerance: float) -> Array:
 def repaired(points: Array, centroids: Array, least: float = 0.0) -> Array | None:
     """Centroids after moves that lower the inertia at once; None if by `least` or less."""
     k = len(centroids)
-    labels = nearest_centers(points, centroids)
+    labels = nearest_centers(points, centroids.astype(points.dtype))
     partners = nearest_others([centroids], 1)[0][:, 0]
     with without_nested_threads():
         counts = np.bincount(labels, minlength=k)

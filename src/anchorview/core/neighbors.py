@@ -73,7 +73,7 @@ def for_scores(
 
 
 def nearest_centers(rows: Array, centers: Array) -> Array:
-    """Positions of the nearest centers, compared in the precision of the rows.
+    """Positions of the nearest centers, compared in the higher precision of both.
 
     For several sets of centers, (n_sets, n_centers, width), the result is (n_sets, n).
     """
@@ -84,7 +84,7 @@ def nearest_centers(rows: Array, centers: Array) -> Array:
         by_set = scores.reshape(len(scores), len(sets), -1)
         nearest[:, block] = by_set.argmax(axis=2).T
 
-    for_scores(rows, sets.reshape(-1, sets.shape[2]), rows.dtype, work)
+    for_scores(rows, sets.reshape(-1, sets.shape[2]), np.result_type(rows, centers), work)
     return nearest if centers.ndim == 3 else nearest[0]
 
 
