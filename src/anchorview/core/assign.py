@@ -127,12 +127,17 @@ class Assignment:
 
     def __call__(self, embedding: Array) -> Array:
         """Labels of the rows of an embedding."""
-        if not self.normalize:
-            finite_lengths(embedding)
-        points = unit_rows(embedding) if self.normalize else embedding
+        points = self._points(embedding)
         if len(self.centroids) > MANY_CLUSTERS:
             return self._nearest_of_many(points)
         return nearest_centers(points, self.centroids).astype(np.int32)
+
+    def _points(self, embedding: Array) -> Array:
+        """Rows that are compared with the centroids."""
+        if self.normalize:
+            return unit_rows(embedding)
+        finite_lengths(embedding)
+        return embedding
 
     def _nearest_of_many(self, points: Array) -> Array:
         """Labels of points by products in single precision; those in doubt, in double precision."""
@@ -154,15 +159,14 @@ class Assignment:
 
     def squared_distances_to_label(self, embedding: Array, labels: Array) -> Array:
         """Squared distances of rows of an embedding to the centroids of their labels."""
-        points = (unit_rows(embedding) if self.normalize else embedding).astype(np.float64)
+        points = self._points(embedding).astype(np.float64)
         points -= self.centroids[labels]
         squares: Array = np.einsum("ij,ij->i", points, points)
         return squares
 
     def squared_distances(self, embedding: Array) -> Array:
         """Squared distances of rows of an embedding to all centroids, in double precision."""
-        points = (unit_rows(embedding) if self.normalize else embedding).astype(np.float64)
-        return squared_distances(points, self.centroids)
+        return squared_distances(self._points(embedding).astype(np.float64), self.centroids)
 
 
 def cluster_spread(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from anchorview._utils.linalg import times
-from anchorview._utils.threads import for_blocks
+from anchorview._utils.threads import for_blocks, row_slices
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.alternating import Convert, Solution, Start, Trace
 from anchorview.core.compress import Problem
@@ -23,7 +23,7 @@ ROWS_FOR_A_MAP = 64
 fewer samples are replayed through the trace."""
 
 REPLAYED_ROWS = 4096
-"""About how many samples are replayed through the trace together."""
+"""Number of samples that are replayed through the trace together."""
 
 MAX_CACHED_MAPS = 32
 """Number of maps, by pattern of available views, that are kept for the next samples."""
@@ -115,28 +115,23 @@ class Embedder:
 
         blocks = list(data.stored_blocks())
         for_blocks(work, (block for block in blocks if block.group in maps), "embedding")
-        if rare := [block for block in blocks if block.group not in maps]:
-            self._replay(rare, data, embedding)
+        if rare := [block.rows for block in blocks if block.group not in maps]:
+            rows = np.concatenate(rare)
+            for some in row_slices(len(rows), REPLAYED_ROWS):
+                embedding[rows[some]] = self._replayed(data, rows[some])
         return embedding
 
-    def _replay(self, blocks: list[RowBlock], data: MultiViewData, embedding: Array) -> None:
-        """Replay samples with rare patterns of views through the trace, many patterns at a time."""
-        trace = self.trace
-        while blocks:
-            ends = np.cumsum([block.size for block in blocks])
-            count = int(np.searchsorted(ends, REPLAYED_ROWS)) + 1
-            chunk, blocks, ends = blocks[:count], blocks[count:], ends[:count]
-            views = [np.zeros((ends[-1], d)) for d in data.n_features_per_view]
-            available = np.zeros((ends[-1], len(views)), bool)
-            for block, end in zip(chunk, ends, strict=True):
-                rows = slice(end - block.size, end)
-                for p in block.views:
-                    self.scalings[p].apply(dense_rows(data.views[p], block.rows), views[p][rows])
-                available[rows, list(block.views)] = True
-            assert trace is not None
-            rows_of_graph = np.split(replayed(trace, views, available), ends[:-1])
-            for block, part in zip(chunk, rows_of_graph, strict=True):
-                embedding[block.rows] = part
+    def _replayed(self, data: MultiViewData, rows: Array) -> Array:
+        """Replay some samples through the trace, whatever views they have."""
+        assert self.trace is not None and data.available is not None
+        available = data.available[rows]
+        views = []
+        for view, scaling, has in zip(data.views, self.scalings, available.T, strict=True):
+            scaled = np.zeros((len(rows), view.shape[1]))
+            known = dense_rows(view, rows[has])
+            scaled[has] = scaling.apply(known, np.empty(known.shape))
+            views.append(scaled)
+        return replayed(self.trace, views, available)
 
 
 def embedder_of(solution: Solution, problem: Problem) -> Embedder | None:
