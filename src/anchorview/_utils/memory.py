@@ -119,10 +119,9 @@ def require_memory(
     """
     allowed = free_memory() if limit is None else limit
     if needed > allowed:
-        for digits in range(1, 7):
-            memory, limited = (format_bytes(count, digits) for count in (needed, allowed))
-            if memory != limited:
-                break
+        # As many digits as the figures differ in.
+        digits = next((d for d in range(1, 8) if round(allowed / needed, d) < 1), 8)
+        memory, limited = format_bytes(needed, digits), format_bytes(allowed, digits)
         raise MemoryError(
             f"{subject} needs {memory} beyond the data, but {limited} may be used. {advice}".strip()
         )

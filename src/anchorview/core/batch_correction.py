@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.linalg import pinvh
+from scipy.linalg import pinvh, qr
 
 from anchorview._utils.linalg import LowRankSum, is_sparse
 from anchorview._utils.moments import CrossMoments, Moments, group_moments
@@ -430,7 +430,7 @@ def _require_independent(design: SampleDesign) -> None:
     totals = np.square(centered).sum(axis=0)
     constant = totals <= len(z) * (CONSTANT_COLUMN * np.abs(z).max(axis=0)) ** 2
     # What is left of each column besides those before it.
-    left = np.linalg.qr(centered / np.sqrt(np.where(constant, 1, totals)), mode="r").diagonal()
+    left = np.diag(qr(centered / np.sqrt(np.where(constant, 1, totals)), mode="r")[0])
     for position, name in enumerate(names):
         if constant[position]:
             where = "within every batch" if design.has_batches else "for all samples"

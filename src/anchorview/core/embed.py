@@ -115,7 +115,7 @@ class Embedder:
 
         blocks = list(data.stored_blocks())
         for_blocks(work, (block for block in blocks if block.group in maps), "embedding")
-        if rare := [block.rows for block in blocks if block.group not in maps]:
+        if rare := [np.asarray(block.rows) for block in blocks if block.group not in maps]:
             rows = np.concatenate(rare)
             for some in row_slices(len(rows), REPLAYED_ROWS):
                 embedding[rows[some]] = self._replayed(data, rows[some])

@@ -239,7 +239,7 @@ class SparseScaledView(MatrixOperator):
 
 
 def _times_rows(factors: float | Array, X: Matrix) -> Matrix:
-    if np.ndim(factors) == 0:
+    if not isinstance(factors, np.ndarray):
         return factors * X
     if sparse.issparse(X):
         return sparse.csr_array(sparse.diags_array(factors) @ X)
