@@ -334,13 +334,9 @@ def _pandas_column(column: Any) -> "pd.Series[Any]":
     is_number = column.dtype.is_numeric() or column.dtype == nw.Boolean
     if is_number and not column.is_null().any():
         return pd.Series(column.to_numpy())
-    if isinstance(column.dtype, nw.Datetime):
-        return pd.Series(column.to_list(), dtype=None)
-    values = pd.Series(column.to_list(), dtype=object)
-    if isinstance(column.dtype, nw.Date):
-        return pd.to_datetime(values)
-    is_category = isinstance(column.dtype, nw.Categorical | nw.Enum)
-    return values.astype("category") if is_category else values
+    # Large integers beside missing values would lose digits as floating-point numbers.
+    dtype = "category" if isinstance(column.dtype, nw.Categorical | nw.Enum) else None
+    return pd.Series(column.to_list(), dtype=object if is_number else dtype)
 
 
 def _warn(table: pd.DataFrame, view: str, advice: str = "") -> None:

@@ -33,7 +33,7 @@ from anchorview.views.alignment import (
     union_of_ids,
     warn_if_few_shared,
 )
-from anchorview.views.input_grammar import parse
+from anchorview.views.input_grammar import NamedViews, parse
 from anchorview.views.matrix_checks import as_matrix, availability, common_length
 from anchorview.views.row_source import rows_per_block, working_precision
 from anchorview.views.stored_view import StoredView, ViewFile
@@ -101,25 +101,18 @@ def part_bounds(lengths: Sequence[int], row_bytes: float, useful: float) -> list
     return bounds if bounds[-1] == ends[-1] else [*bounds, ends[-1]]
 
 
-def view_blocks(
-    views: Sequence[Any], descriptions: Sequence[str], expects_shared_ids: bool
-) -> tuple[list[Array | None], list[Blocks]]:
-    """Empty arrays of the shapes and types of views that were checked, and their blocks.
-
-    With `expects_shared_ids`, a warning names frames that share few ids.
-    """
-    blocks = _frame_blocks(views, descriptions, expects_shared_ids)
+def view_blocks(given: NamedViews) -> tuple[list[Array | None], list[Blocks]]:
+    """Empty arrays of the shapes and types of views that were checked, and their blocks."""
+    blocks = _frame_blocks(given)
     shown = [
         None if view is None else as_matrix(_shown(view, description, blocks.get(p)), description)
-        for p, (view, description) in enumerate(zip(views, descriptions, strict=True))
+        for p, (view, description) in enumerate(zip(given.views, given.descriptions, strict=True))
     ]
-    arrays = {
-        p: view.rechunk({1: -1}) for p, view in enumerate(views) if isinstance(view, da.Array)
-    }
+    arrays = {p: v.rechunk({1: -1}) for p, v in enumerate(given.views) if isinstance(v, da.Array)}
     # Optimized together, views that come from the same blocks read these once.
     for p, array in zip(arrays, dask.optimize(*arrays.values()), strict=True):
         blocks[p] = Blocks(array.to_delayed(optimize_graph=False).ravel().tolist(), array.chunks[0])
-    return shown, [blocks.get(p, Blocks()) for p in range(len(views))]
+    return shown, [blocks.get(p, Blocks()) for p in range(len(given.views))]
 
 
 def id_type(views: Sequence[Any]) -> "np.dtype[Any] | None":
@@ -160,21 +153,21 @@ def checked_view(view: Any, description: str) -> Any:
     )
 
 
-def _frame_blocks(
-    views: Sequence[Any], descriptions: Sequence[str], expects_shared_ids: bool
-) -> dict[int, Blocks]:
-    frames = [p for p, view in enumerate(views) if _is_frame(view)]
-    for p in frames:
-        frame_values(views[p]._meta_nonempty, descriptions[p])
-    only_frames = all(view is None or p in frames for p, view in enumerate(views))
-    if len(frames) > 1 and only_frames and all(views[p].known_divisions for p in frames):
-        names = [descriptions[p] for p in frames]
-        pieces, lengths = _aligned([views[p] for p in frames], names, expects_shared_ids)
-        return {p: Blocks(of_frame, lengths) for p, of_frame in zip(frames, pieces, strict=True)}
+def _frame_blocks(given: NamedViews) -> dict[int, Blocks]:
+    """Blocks of dataframes, which are aligned by index if that is known of all views."""
+    frames = {p: view for p, view in enumerate(given.views) if _is_frame(view)}
+    names = tuple(given.descriptions[p] for p in frames)
+    for frame, name in zip(frames.values(), names, strict=True):
+        frame_values(frame._meta_nonempty, name)
+    n_views = sum(view is not None for view in given.views)
+    known = all(frame.known_divisions for frame in frames.values())
+    if known and n_views == len(frames) > 1:
+        aligned = _aligned(list(frames.values()), names, given.expects_shared_ids)
+        return dict(zip(frames, aligned, strict=True))
     blocks = {}
-    for p in frames:
+    for p, frame in frames.items():
         # Lengths of these partitions: Dask may combine others if it does not read all columns.
-        partitions = views[p].to_delayed()
+        partitions = frame.to_delayed()
         lengths = dask.compute(*(dask.delayed(len)(partition) for partition in partitions))
         blocks[p] = Blocks(partitions, lengths)
     return blocks
@@ -193,31 +186,29 @@ def _shown(view: Any, description: str, blocks: Blocks | None) -> Array:
 
 
 def _aligned(
-    frames: Sequence[Any], descriptions: Sequence[str], expects_shared_ids: bool
-) -> tuple[list[list[Delayed]], tuple[int, ...]]:
-    """Align frames with known divisions; a sample that a frame lacks becomes a row of NaN.
+    frames: Sequence[Any], names: tuple[str, ...], expects_shared_ids: bool
+) -> list[Blocks]:
+    """Frames with known divisions, aligned; a sample that a frame lacks becomes a row of NaN.
 
-    Returns the partitions of each frame, divided at the same ids, and the number of samples in
-    them. `descriptions` are how messages name the frames.
+    With `expects_shared_ids`, a warning names frames that share few ids.
     """
     try:
         cuts = sorted(set().union(*(frame.divisions for frame in frames)))
     except TypeError:
         examples = ", ".join(
-            f"{description} has ids like {quoted(frame.divisions[0])}"
-            for frame, description in zip(frames, descriptions, strict=True)
+            f"{name} has ids like {quoted(frame.divisions[0])}"
+            for frame, name in zip(frames, names, strict=True)
         )
         raise ValueError(
             f"The sample ids cannot be compared: {examples}. Samples are aligned by index; "
             "convert the ids to one type."
         ) from None
     cuts = cuts if len(cuts) > 1 else 2 * cuts
-    names = tuple(descriptions)
     # Divided by ids, these partitions do not depend on the columns that are read.
     ids = _divided([frame[[]] for frame in frames], cuts)
-    name = new_name("ids")
-    with reporting("aligning", name, len(ids)):
-        counted = PartGraph(ids).reduced(_shared_ids, [(names,)] * len(ids), add, name)
+    stage = new_name("ids")
+    with reporting("aligning", stage, len(ids)):
+        counted = PartGraph(ids).reduced(_shared_ids, [(names,)] * len(ids), add, stage)
     lengths, counts, ids_of_parts = zip(*counted, strict=True)
     shared = np.sum(counts, axis=0)
     examples_of = [
@@ -228,7 +219,7 @@ def _aligned(
         warn_if_few_shared(shared, names, lambda p, q: (examples_of[p], examples_of[q]))
     align = dask.delayed(_aligned_parts, pure=False, nout=len(frames))
     partitions = [list(align(names, *inputs)) for inputs in _divided(frames, cuts)]
-    return [list(of_frame) for of_frame in zip(*partitions, strict=True)], lengths
+    return [Blocks(of_frame, lengths) for of_frame in zip(*partitions, strict=True)]
 
 
 def _divided(frames: Sequence[Any], cuts: list[Any]) -> list[tuple[Delayed, ...]]:

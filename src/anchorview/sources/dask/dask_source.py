@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import Context
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -81,9 +82,8 @@ class DaskSource(PartSource):
 
     def __init__(self, X: Any, budget: float | None = None) -> None:
         given = parse(X)
-        descriptions = given.descriptions
-        views = list(map(checked_view, given.views, descriptions))
-        shown, blocks = view_blocks(views, descriptions, given.expects_shared_ids)
+        views = list(map(checked_view, given.views, given.descriptions))
+        shown, blocks = view_blocks(replace(given, views=views))
         self.budget = memory_budget(budget)
         self.set_schema(given, shown)
         self.table_views = tuple(p for p, view in enumerate(views) if is_table(view))
