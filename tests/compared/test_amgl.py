@@ -38,7 +38,7 @@ def test_zero_traces_are_bounded_from_below():
 def test_one_view_gives_spectral_clustering():
     X = np.random.default_rng(0).standard_normal((80, 4))
     (A,) = affinities([X])
-    _, _, objective = joint_eigenvectors([A], 5, np.ones(1), max_iter=100, tol=1e-8)
+    _, _, objective = joint_eigenvectors(AMGL(5), [A], np.ones(1))
     smallest = np.linalg.eigvalsh(np.eye(80) - A.toarray())[:5]
     np.testing.assert_allclose(objective, np.sqrt(smallest.sum()), rtol=1e-10)
     assert len(objective) == 3
@@ -50,7 +50,7 @@ def test_objective_never_increases_and_columns_are_orthonormal(seed, k, n_views)
     rng = np.random.default_rng(seed)
     views = [rng.standard_normal((60, 3)) for _ in range(n_views)]
     A = affinities(views)
-    F, _, objective = joint_eigenvectors(A, k, np.ones(len(A)), max_iter=12, tol=0)
+    F, _, objective = joint_eigenvectors(AMGL(k, max_iter=12, tol=0), A, np.ones(len(A)))
     assert np.diff(objective).max() < 1e-9 * objective[0]
     np.testing.assert_allclose(F.T @ F, np.eye(k), atol=1e-10)
 

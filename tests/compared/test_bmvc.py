@@ -62,7 +62,7 @@ def authors(vectors):
 def test_authors_program_from_its_initialization(authors):
     file, views = authors
     start = file["B0"].T, file["C0"].T, np.ones(len(views))
-    B, clusters, weights, _ = learn_codes(views, *start, r=R, lambda_=LAMBDA, max_iter=7)
+    B, clusters, weights, _ = learn_codes(BMVC(), views, *start)
     np.testing.assert_array_equal(clusters.labels, file["lab"].ravel() - 1)
     np.testing.assert_array_equal(B, file["Bc"].T)
     np.testing.assert_array_equal(clusters.C, file["C"].T)
@@ -88,9 +88,8 @@ def test_objective_is_as_stated_and_never_increases(kernels):
     views = [KernelView(K, BETA, GAMMA) for K in kernels]
     equal = np.ones(len(kernels))
     B = initial_codes(kernels, 20, np.random.RandomState(0), equal)
-    settings = {"r": R, "lambda_": 1e-3}
     start = B, B[[0, 50, 100, 150]], equal
-    runs = [learn_codes(views, *start, max_iter=n, **settings) for n in (14, 15)]
+    runs = [learn_codes(BMVC(max_iter=n, lambda_=1e-3), views, *start) for n in (14, 15)]
     (before, *_), (B, clusters, weights, objective) = runs
     assert (np.diff(objective) <= 1e-12 * objective[0]).all()
     assert objective[-1] < objective[0]
@@ -106,7 +105,7 @@ def test_view_that_explains_the_codes_completely_has_a_finite_weight():
     rng = np.random.default_rng(0)
     B = signs(rng.standard_normal((40, 6)), float)
     views = [KernelView(K, BETA, GAMMA) for K in (B, rng.standard_normal((40, 6)))]
-    _, _, weights, objective = learn_codes(views, B, B[:3], np.ones(2), r=R, lambda_=0, max_iter=3)
+    _, _, weights, objective = learn_codes(BMVC(lambda_=0, max_iter=3), views, B, B[:3], np.ones(2))
     # Optimal weights give all views the same ``alpha_v^(r - 1) h_v``, which is the objective.
     assert objective[-1] / weights[0] ** (R - 1) == pytest.approx(1e-3 * B.size)
     assert (weights > 0).all()

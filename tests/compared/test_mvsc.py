@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from anchorview.compared._anchor_graph import singular_vectors
-from anchorview.compared.mvsc import fused_vectors, gaussian_graph
+from anchorview.compared.mvsc import MVSC, fused_vectors, gaussian_graph
 from helpers.data import clustered_views
 
 
@@ -41,15 +41,15 @@ def test_singular_pairs(graphs):
 
 @pytest.mark.parametrize("r", [1.5, 3.0, 50.0])
 def test_the_objective_of_the_paper_never_increases(graphs, r):
-    _, _, alpha, objective = fused_vectors(graphs, 3, r, "laplacian", 50, 0.0, np.ones(len(graphs)))
+    model = MVSC(3, r=r, weighting="laplacian", tol=0)
+    _, _, alpha, objective = fused_vectors(model, graphs, np.ones(len(graphs)))
     assert (np.diff(objective) <= 1e-9).all()
     assert alpha.sum() == pytest.approx(1)
 
 
 def test_weights_of_the_paper_are_the_minimizer(graphs):
-    U, V, alpha, objective = fused_vectors(
-        graphs, 3, 3.0, "laplacian", 1, 0.0, np.ones(len(graphs))
-    )
+    model = MVSC(3, r=3.0, weighting="laplacian", max_iter=1)
+    U, V, alpha, objective = fused_vectors(model, graphs, np.ones(len(graphs)))
     # Of all vectors, the first pair included, for equal weights.
     U, V = singular_vectors(sum(graphs), 4)
     traces = np.array([4 - np.sum(U * (Z @ V)) for Z in graphs])

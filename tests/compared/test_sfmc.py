@@ -37,7 +37,7 @@ def test_weights_of_the_nearest_anchors(clusters):
 
 def test_weights_of_the_views_are_the_minimizer(clusters):
     graphs = [anchor_neighbors(X, X[::4], 5) for X in clusters[0]]
-    found, alpha, objective = fused_graph(graphs, 3, 2, np.ones(len(graphs)))
+    found, alpha, objective = fused_graph(SFMC(3, max_iter=2), graphs, np.ones(len(graphs)))
     P, B = found.graph.toarray(), np.array([graph.toarray() for graph in graphs])
 
     def loss(weights):

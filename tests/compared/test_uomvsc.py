@@ -45,9 +45,7 @@ class TestAuthorsProgram:
                 np.testing.assert_allclose(mine.toarray(), their, rtol=1e-8, atol=1e-9)
         start = authors["Y0"].argmax(axis=1)
         np.testing.assert_allclose(scaled_indicator(start, 3), authors["F0"], atol=1e-12)
-        labels, H, _, _, values = fuse_graphs(
-            *stacks, authors["H0"], start, np.ones(4), lambda_=0.5, max_iter=30, tol=1e-6
-        )
+        labels, H, _, _, values = fuse_graphs(UOMVSC(3), *stacks, authors["H0"], start, np.ones(4))
         np.testing.assert_allclose(values, authors["Obj"].ravel(), rtol=1e-10)
         np.testing.assert_array_equal(labels, authors["F"].argmax(axis=1))
         np.testing.assert_allclose(H, authors["H"], atol=1e-9)
@@ -101,6 +99,6 @@ def test_an_empty_cluster_gets_a_sample():
     H, _ = np.linalg.qr(rng.standard_normal((40, 5)))
     first, _ = polar(A @ scaled_indicator(labels, 5))
     np.testing.assert_array_equal(membership_gains(A @ first, labels).argmax(axis=1), y)
-    labels = fuse_graphs([A], [A], H, labels, np.ones(1), lambda_=0.5, max_iter=1, tol=1e-6)[0]
+    labels = fuse_graphs(UOMVSC(5, max_iter=1), [A], [A], H, labels, np.ones(1))[0]
     assert sorted(np.bincount(labels, minlength=5)) == [1, 9, 10, 10, 10]
     assert np.sum(labels != y) == 1

@@ -24,7 +24,7 @@ def laplacian_traces(affinities: Sequence[Matrix], F: Array) -> Array:
 
 
 def joint_eigenvectors(
-    affinities: Sequence[Matrix], n_clusters: int, w: Array, *, max_iter: int, tol: float
+    model: "AMGL", affinities: Sequence[Matrix], w: Array
 ) -> tuple[Array, Array, list[float]]:
     """Minimize ``sum_v w_v sqrt(tr(F' L_v F))``, w the importance, over F with orthonormal columns.
 
@@ -34,11 +34,10 @@ def joint_eigenvectors(
     """
     alpha = w / len(affinities)
     objective: list[float] = []
-    for _ in iterations(objective, max_iter, tol):
+    for _ in iterations(objective, model.max_iter, model.tol):
         shares = alpha / alpha.sum()
-        F = leading_eigenvectors(
-            sum(share * A for share, A in zip(shares, affinities, strict=True)), n_clusters
-        )
+        mean = sum(share * A for share, A in zip(shares, affinities, strict=True))
+        F = leading_eigenvectors(mean, model.n_clusters)
         roots = np.sqrt(laplacian_traces(affinities, F))
         alpha = w / (2 * roots)
         objective.append(float((w * roots).sum()))
@@ -112,9 +111,6 @@ class AMGL(Baseline):
             column_ranges(data, p)
             affinities.append(neighbor_affinity([view], self.n_neighbors))
             report_progress("building graphs", p + 1, len(data.views))
-        importance = self._importance(data)
-        F, alpha, objective = joint_eigenvectors(
-            affinities, self.n_clusters, importance, max_iter=self.max_iter, tol=self.tol
-        )
+        F, alpha, objective = joint_eigenvectors(self, affinities, self._importance(data))
         labels = self._kmeans_labels(F)
         return BaselineResult(labels, objective, alpha / alpha.sum(), F)

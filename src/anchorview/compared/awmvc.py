@@ -23,14 +23,7 @@ MIN_RESIDUAL_SHARE = 1e-10
 
 
 def align_latent_spaces(
-    X: Array,
-    spaces: Sequence[Array],
-    n_columns: int,
-    n_views: int,
-    *,
-    exact_weights: bool,
-    max_iter: int,
-    tol: float,
+    model: "AWMVC", X: Array, spaces: Sequence[Array], n_views: int
 ) -> tuple[Array, Array, Array, list[float]]:
     """Alternate from the orthonormal `spaces`, an initial ``Z_i'`` (n x l_i) per latent dimension.
 
@@ -41,11 +34,11 @@ def align_latent_spaces(
     K = X @ X.T if X.shape[0] <= X.shape[1] else None
     total = float(np.vdot(X, X))
     ends = np.cumsum([Z.shape[1] for Z in spaces])[:-1]
-    maps = [np.eye(Z.shape[1], n_columns) for Z in spaces]
+    maps = [np.eye(Z.shape[1], spaces[0].shape[1]) for Z in spaces]
     alpha = np.full(len(spaces), 1 / len(spaces))
     c = np.full(len(spaces), len(spaces) ** -0.5)
     objective: list[float] = []
-    for _ in iterations(objective, max_iter, tol):
+    for _ in iterations(objective, model.max_iter, model.tol):
         # B_i = X'Z_i' enters only through X B_i and norms.
         together = np.hstack(spaces)
         products = np.split(X @ (X.T @ together) if K is None else K @ together, ends, axis=1)
@@ -64,7 +57,7 @@ def align_latent_spaces(
             ]
         )
         f = np.array([np.vdot(Z @ W, S) for Z, W in zip(spaces, maps, strict=True)])
-        alpha = r ** (-1.0 if exact_weights else -0.5)
+        alpha = r ** (-1.0 if model.exact_weights else -0.5)
         alpha /= alpha.sum()
         c = f / np.linalg.norm(f)
         objective.append(float(0.5 * alpha**2 @ r - c @ f))
@@ -172,13 +165,7 @@ class AWMVC(Baseline):
         else:
             basis, _ = leading_directions(X.T, rank)
         S, self.dimension_weights_, self.alignment_weights_, objective = align_latent_spaces(
-            X,
-            [basis[:, :dimension] for dimension in dimensions],
-            dimensions[0],
-            n_views,
-            exact_weights=self.exact_weights,
-            max_iter=self.max_iter,
-            tol=self.tol,
+            self, X, [basis[:, :dimension] for dimension in dimensions], n_views
         )
         embedding, R = S, np.hstack(problem.views)
         if len(R) != len(data):

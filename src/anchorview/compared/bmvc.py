@@ -176,14 +176,7 @@ def cluster_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
 
 
 def learn_codes(
-    views: Sequence[KernelView],
-    B: Array,
-    C: Array,
-    w: Array,
-    *,
-    r: float,
-    lambda_: float,
-    max_iter: int,
+    model: "BMVC", views: Sequence[KernelView], B: Array, C: Array, w: Array
 ) -> tuple[Array, CodeClusters, Array, list[float]]:
     """Alternate between projections, codes, clusters of codes and view weights.
 
@@ -191,11 +184,11 @@ def learn_codes(
     like w copies of it: its factor is ``w (alpha_v / w)^r``. Returns codes, their clusters, view
     weights and the objective after each iteration.
     """
-    weights = w / len(views)
+    r, lambda_, weights = model.r, model.lambda_, w / len(views)
     labels = np.argmax(code_similarity(B, C), axis=1)
     products = [times(view.K.T, B) for view in views]
     objective: list[float] = []
-    for _ in iterations(objective, max_iter):
+    for _ in iterations(objective, model.max_iter):
         U = [view.projection(R) for view, R in zip(views, products, strict=True)]
         target = lambda_ * C[labels]
         for view, projection, factor in zip(views, U, w * (weights / w) ** r, strict=True):
@@ -352,9 +345,7 @@ class BMVC(Baseline):
         kernels = [views[p].K for p in wanted]
         B = initial_codes(kernels, self.code_length_, code_rng, importance[wanted])
         C = B[code_rng.choice(len(data), self.n_clusters, replace=False)]
-        B, learned, weights, objective = learn_codes(
-            views, B, C, importance, r=self.r, lambda_=self.lambda_, max_iter=self.max_iter
-        )
+        B, learned, weights, objective = learn_codes(self, views, B, C, importance)
         clusters = learned
         for _ in range(self.n_init - 1):
             C = B[code_rng.choice(len(B), self.n_clusters, replace=False)]

@@ -43,13 +43,7 @@ def gaussian_graph(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_arr
 
 
 def fused_vectors(
-    graphs: Sequence[Matrix],
-    n_clusters: int,
-    r: float,
-    weighting: str,
-    max_iter: int,
-    tol: float,
-    w: Array,
+    model: "MVSC", graphs: Sequence[Matrix], w: Array
 ) -> tuple[Array, Array, Array, list[float]]:
     """Alternate between singular vectors of ``sum_v alpha_v^r Z_v`` and the weights.
 
@@ -57,13 +51,13 @@ def fused_vectors(
     importance `w` counts like w copies of it: it has the factor ``w (alpha_v / w)^r``. Returns the
     vectors of samples and anchors without the first pair, alpha, and the objectives.
     """
-    alpha = w / len(graphs)
+    r, alpha = model.r, w / len(graphs)
     objective: list[float] = []
-    for _ in iterations(objective, max_iter, tol, least=2):
+    for _ in iterations(objective, model.max_iter, model.tol, least=2):
         factors = w * (alpha / w) ** r
         Z = sum(factor * graph for factor, graph in zip(factors, graphs, strict=True))
-        U, V = singular_vectors(Z, n_clusters + 1)
-        if weighting == "laplacian":
+        U, V = singular_vectors(Z, model.n_clusters + 1)
+        if model.weighting == "laplacian":
             t = np.array([U.shape[1] - np.sum(U * (graph @ V)) for graph in graphs])
             largest = float(U.shape[1])
         else:
@@ -162,9 +156,7 @@ class MVSC(Baseline):
             gaussian_graph(X, anchors / root, min(self.n_neighbors, m))
             for X, anchors, root in zip(views, np.split(centers, ends, axis=1), roots, strict=True)
         ]
-        U, V, alpha, objective = fused_vectors(
-            graphs, self.n_clusters, self.r, self.weighting, self.max_iter, self.tol, importance
-        )
+        U, V, alpha, objective = fused_vectors(self, graphs, importance)
         points = unit_rows(np.vstack([U, V]))
         labels = self._kmeans_labels(points, normalize=False)[: len(data)]
         return BaselineResult(labels, objective, alpha, points[: len(data)])

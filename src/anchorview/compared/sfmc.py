@@ -60,7 +60,7 @@ def anchor_neighbors(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_a
 
 
 def fused_graph(
-    graphs: Sequence[Matrix], n_clusters: int, max_iter: int, w: Array
+    model: "SFMC", graphs: Sequence[Matrix], w: Array
 ) -> tuple[StructuredGraph, Array, list[float]]:
     """Alternate between the structured graph P of ``sum_v alpha_v B_v`` and its weights.
 
@@ -72,9 +72,9 @@ def fused_graph(
     gram += 1e-12 * np.trace(gram) * np.eye(len(graphs))
     alpha = w / len(graphs)
     objective: list[float] = []
-    for _ in iterations(objective, max_iter):
+    for _ in iterations(objective, model.max_iter):
         mixed = sum(a * B for a, B in zip(alpha, graphs, strict=True)).tocsr()
-        structured = structured_graph(mixed, n_clusters)
+        structured = structured_graph(mixed, model.n_clusters)
         b = np.array([[np.sum(B.multiply(structured.graph)) for B in graphs]])
         alpha = minimize_on_simplex(gram, b, max_iter=10_000, tol=1e-9)[0]
         if (w != 1).any():
@@ -159,9 +159,7 @@ class SFMC(Baseline):
         scores = np.sum([w * X.sum(axis=1) for w, X in parts], axis=0)
         self.anchor_samples_ = directly_sampled(scores, self._anchor_count(data))
         graphs = [anchor_neighbors(X, X[self.anchor_samples_], self.n_neighbors) for X in views]
-        structured, alpha, objective = fused_graph(
-            graphs, self.n_clusters, self.max_iter, importance
-        )
+        structured, alpha, objective = fused_graph(self, graphs, importance)
         self.graph_ = structured.graph
         seed = self._seeds()[1]
         labels, self.n_components_ = cluster_labels(structured, views, self.n_clusters, seed)

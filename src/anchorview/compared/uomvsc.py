@@ -58,25 +58,22 @@ def membership_gains(G: Array, labels: Array) -> Array:
 
 
 def fuse_graphs(
+    model: "UOMVSC",
     graphs: Sequence[Matrix],
     partitions: Sequence[Matrix],
     H: Array,
     labels: Array,
     importance: Array,
-    *,
-    lambda_: float,
-    max_iter: int,
-    tol: float,
 ) -> tuple[Array, Array, Array, Array, list[float]]:
     """Increase ``tr(H'A*F)``, ``A* = (1 - lambda) sum alpha_v A_v + lambda sum beta_v B_v``.
 
     Weights and H are exact maxima. All samples move at once, each to where it alone gains most,
     which can decrease the objective. Returns labels, H, alpha, beta and the objectives.
     """
-    k = H.shape[1]
+    k, lambda_ = model.n_clusters, model.lambda_
     F = scaled_indicator(labels, k)
     objective: list[float] = []
-    for _ in iterations(objective, max_iter, tol):
+    for _ in iterations(objective, model.max_iter, model.tol):
         alpha = agreement_weights(graphs, H, F, importance)
         beta = agreement_weights(partitions, H, F, importance)
         weights = [*((1 - lambda_) * alpha), *(lambda_ * beta)]
@@ -179,16 +176,15 @@ class UOMVSC(Baseline):
     view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
-        k, lambda_, max_iter, tol = self.n_clusters, self.lambda_, self.max_iter, self.tol
+        k, lambda_ = self.n_clusters, self.lambda_
         importance = self._importance(data)
         graphs, partitions = view_affinities(data, k, self.n_neighbors, importance)
         H = leading_eigenvectors((1 - lambda_) * graphs[-1] + lambda_ * partitions[-1], k)
         labels = self._kmeans_labels(H, normalize=True)
         H = H @ polar_factor(H.T @ scaled_indicator(labels, k))
         # The concatenated views are one more.
-        weights = np.append(importance, 1.0)
         labels, H, alpha, beta, objective = fuse_graphs(
-            graphs, partitions, H, labels, weights, lambda_=lambda_, max_iter=max_iter, tol=tol
+            self, graphs, partitions, H, labels, np.append(importance, 1.0)
         )
         self.graph_weights_, self.partition_weights_ = alpha, beta
         weights = ((1 - lambda_) * alpha + lambda_ * beta)[:-1]
