@@ -309,6 +309,13 @@ class TestKindsOfData:
         np.testing.assert_array_equal(model.predict(views), model.labels_)
         require_confidence_of_loops(model, views)
 
+    def test_mostly_equal_rows_raise_no_warnings(self):
+        """Fault K5: NumPy warned 40 times."""
+        views, _ = two_views()
+        for view in views.values():
+            view[:135] = view[0]
+        assert len(fitted(views).labels_) == 150
+
     @pytest.mark.parametrize("count", [2, 5, 20])
     def test_view_of_few_samples(self, separated, count):
         views, y, _ = separated
