@@ -146,6 +146,10 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         _require_parent(path)
         with _part_beside(target, folder=True) as part:
             yield part
+            for file in part.iterdir():
+                with file.open("rb+") as stream:
+                    # As above: a full disk may be reported only now.
+                    os.fsync(stream.fileno())
             if target.exists():
                 target.rmdir()
             part.rename(target)

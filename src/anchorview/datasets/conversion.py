@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -144,29 +143,17 @@ def convert(
             )
         for name, values in ((LABELS, target), (SAMPLE_IDS, sample_ids)):
             if values is not None:
-                with _written(part / f"{name}.npy") as stream:
-                    np.lib.format.write_array(stream, without_objects(values), allow_pickle=False)
+                np.save(part / f"{name}.npy", without_objects(values), allow_pickle=False)
         named = zip(names, (view.feature_names for view in sources), strict=True)
         if features := {name: f.tolist() for name, f in named if f is not None}:
-            with _written(part / FEATURE_NAMES) as stream:
-                stream.write(json.dumps(features).encode())
+            (part / FEATURE_NAMES).write_text(json.dumps(features), encoding="utf-8")
         done, total = 0, sum(len(view.missing) for view in sources)
         for name, view, kind in zip(names, sources, types, strict=True):
-            with _written(part / f"{name}.npy") as stream:
+            with (part / f"{name}.npy").open("wb") as stream:
                 for n_rows in _write_view(stream, view, kind, path):
                     done += n_rows
                     report_progress("converting", done, total)
     return folder
-
-
-@contextmanager
-def _written(path: Path) -> Iterator[BinaryIO]:
-    """Create a file, which is on the disk when the block ends."""
-    with path.open("wb") as stream:
-        yield stream
-        stream.flush()
-        # A full disk may be reported only now.
-        os.fsync(stream.fileno())
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
-VIEWS = ("pixels", "fourier", "profiles", "zernike", "karhunen_loeve", "morphology")
 LabeledViews = tuple[dict[str, NDArray[Any]], NDArray[np.int64]]
 
 
@@ -54,8 +53,8 @@ def load_digits(*, return_X_y: bool = False) -> Bunch | LabeledViews:
     """
     data = resources.files("anchorview.datasets") / "data"
     with (data / "digits.npz").open("rb") as stream, np.load(stream) as archive:
-        views = {name: archive[name] for name in VIEWS}
-        target = archive["y"].astype(np.int64)
+        views = dict(archive)
+    target = views.pop("y").astype(np.int64)
     if return_X_y:
         return views, target
     return Bunch(

@@ -128,8 +128,6 @@ class _LevelEncoding:
         self._rows = dict(zip(counts.index, of_levels, strict=True))
 
     def __call__(self, values: Array, levels: "pd.Index[Any] | None") -> Array:
-        if not self.suffixes:
-            return np.empty((len(values), 0))
         known = [] if levels is None else levels.tolist()
         # The last row is for missing values.
         lookup = np.zeros((len(known) + 1, len(self.suffixes)))
