@@ -4,8 +4,6 @@ import re
 import runpy
 import shlex
 import tomllib
-from importlib import import_module
-from inspect import ismodule
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -14,7 +12,6 @@ import typer.main
 import yaml
 
 import anchorview
-import anchorview.compared
 from anchorview.cli import commands
 
 ROOT = Path(__file__).parents[1]
@@ -35,19 +32,6 @@ PAGES = [*sorted(ROOT.glob("*.md")), *GUIDE]
 # A block after this comment, which gives the reason, is not run.
 NOT_RUN = re.compile(r"<!-- not run: \w.* -->\n+$")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PUBLIC_MODULES = (
-    "compared",
-    "datasets",
-    "distributed",
-    "inspection",
-    "metrics",
-    "plotting",
-    "preprocessing",
-    "report",
-    "scverse",
-    "scverse.pl",
-    "scverse.tl",
-)
 PROGRAMS = {"pre-commit", "pytest", "ruff", "mypy"}
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -158,23 +142,6 @@ def test_every_page_is_in_a_table_of_contents():
             names = [line for line in entries.splitlines() if line and not line.startswith(":")]
             listed |= {page.parent / f"{name}.md" for name in names}
     assert set(GUIDE) <= listed
-
-
-def test_every_public_name_is_in_the_reference():
-    text = (DOCS / "reference" / "index.md").read_text()
-    found = {}
-    for block in re.findall(
-        r"^\.\. currentmodule:: (\S+)\n(.*?)(?=^\.\. cur|^```)", text, re.M | re.S
-    ):
-        found.setdefault(block[0], set()).update(re.findall(r"^   (\w+)$", block[1], re.M))
-    for name in ("anchorview", *(f"anchorview.{module}" for module in PUBLIC_MODULES)):
-        module = import_module(name)
-        listed = found.pop(name, set())
-        # The package has some names of its modules as well; they are listed once.
-        exported = {each for each in module.__all__ if not ismodule(getattr(module, each))}
-        exported -= set(() if name == "anchorview" else anchorview.__all__)
-        assert listed == exported, name
-    assert not found
 
 
 def test_citation_file_and_changelog():
