@@ -31,8 +31,8 @@ from anchorview.cli.output_files import (
     Printing,
     check_outputs,
     require_separate,
+    write_and_show,
     write_labels,
-    write_outputs,
     write_table,
 )
 from anchorview.cli.terminal import printable
@@ -181,21 +181,16 @@ def _cluster(
         "--results": lambda path: None if data.on_disk else save_results_of(model, path),
         "--report": lambda path: data.write_report(path, model, **details),
     }
-    with printing.progress("writing"):
-        written, errors = write_outputs(writers, outputs)
     record = {
         **summaries.model_record(model, labels, confidence),
         "seconds": seconds,
-        **summaries.outcome_record(scores, written, written_labels, paths.doubtful),
+        **summaries.labels_record(scores, written_labels, paths.doubtful),
     }
     if not data.on_disk:
         available = data.file.available
         for p, view in enumerate(record["views"]):
             view["n_samples_missing"] = 0 if available is None else int((~available[:, p]).sum())
-    lines = summaries.model_lines(model, record), summaries.labels_lines(record, paths.doubtful)
-    printing.show(record, *lines, labels=paths.labels_file)
-    if errors:
-        raise ExceptionGroup("Some outputs failed", errors)
+    write_and_show(printing, outputs, writers, record, summaries.model_lines(model, record))
 
 
 def _connection(scheduler: str | None) -> AbstractContextManager[object]:
@@ -258,17 +253,16 @@ def predict(
         written_labels = labels
         if output.doubtful is not None:
             written_labels = fitted.predict(**new, doubtful=output.doubtful)
-        scores = loaded.scores(labels)
-    if output.labels_file is not None:
         names = fitted.cluster_names_ if level is None else None
-        write_labels(output.labels_file, written_labels, confidence, loaded.ids, names)
-    record = {
-        **summaries.prediction_record(fitted, labels, confidence, level),
-        **summaries.outcome_record(scores, outputs, written_labels, output.doubtful),
+        record = {
+            **summaries.prediction_record(fitted, labels, confidence, level),
+            **summaries.labels_record(loaded.scores(labels), written_labels, output.doubtful),
+        }
+    writers: dict[str, Callable[[Path], object]] = {
+        "--out": lambda path: write_labels(path, written_labels, confidence, loaded.ids, names)
     }
     lines = summaries.prediction_lines(fitted, record)
-    closing = summaries.labels_lines(record, output.doubtful)
-    printing.show(record, lines, closing, labels=output.labels_file)
+    write_and_show(printing, outputs, writers, record, lines)
 
 
 @command(app)
@@ -308,17 +302,14 @@ def explain(
             "--summary": lambda path: write_table(rows, path),
             "--report": lambda path: loaded.write_report(path, fitted),
         }
-        written, errors = write_outputs(writers, outputs)
     record = {
         "method": type(fitted).__name__,
         "n_samples": len(loaded),
         "n_clusters": len(clusters),
         "clusters": clusters.reset_index().astype(object).to_dict("records"),
-        **summaries.outcome_record({}, written),
     }
-    printing.show(record, summaries.explained_lines(clusters, record))
-    if errors:
-        raise ExceptionGroup("Some outputs failed", errors)
+    lines = summaries.explained_lines(clusters, record)
+    write_and_show(printing, outputs, writers, record, lines)
 
 
 @command(app)
@@ -339,10 +330,9 @@ def relabel(
     except ValueError as error:
         prefix = "" if str(error).startswith(str(mapping)) else f"{mapping}: "
         raise ValueError(f"{prefix}{error}") from error
-    fitted.save(model_file)
-    record = {**_record_of_file(fitted), **summaries.outcome_record({}, outputs)}
-    lines = summaries.cluster_lines(fitted, record), summaries.closing_lines(record)
-    printing.show(record, *lines)
+    record = _record_of_file(fitted)
+    lines = summaries.cluster_lines(fitted, record)
+    write_and_show(printing, outputs, {"--save": fitted.save}, record, lines)
 
 
 @command(app)
@@ -363,10 +353,7 @@ def info(path: options.ModelOrData, reading: ReadingOptions, printing: Printing)
 
 
 def _record_of_file(fitted: Any) -> dict[str, Any]:
-    """Summary of a model from a file, which may lack the labels."""
-    labels = fitted.labels_ if len(fitted.labels_) else None
-    confidence = None if labels is None else getattr(fitted, "confidence_", None)
-    return summaries.model_record(fitted, labels, confidence)
+    return summaries.model_record(fitted, fitted.labels_, getattr(fitted, "confidence_", None))
 
 
 def _other_level(fitted: Any, level: int | None, path: Path) -> int | None:
@@ -388,6 +375,5 @@ def _may_be_a_model(path: Path) -> bool:
     from anchorview.datasets.reading import find_format
 
     path = Path(path)
-    if not path.is_file() or find_format(path) is not None:
-        return False
-    return path.suffix.lower() == ".anchorview" or is_zipfile(path)
+    data = not path.is_file() or find_format(path) is not None
+    return not data and (path.suffix.lower() == ".anchorview" or is_zipfile(path))

@@ -19,6 +19,7 @@ from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.errors import optional_import
 from anchorview._utils.progress import report_progress
 from anchorview.cli.options import REPORT, option
+from anchorview.cli.summaries import closing_lines
 from anchorview.cli.terminal import print_json, progress_bar, watched
 
 if TYPE_CHECKING:
@@ -145,21 +146,27 @@ def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path | No
                 )
 
 
-def write_outputs(
-    writers: Mapping[str, Callable[[Path], object]], paths: Mapping[str, Path]
-) -> tuple[dict[str, Path], list[Exception]]:
-    """Write all outputs, although some fail; return the paths that were written, and the errors."""
+def write_and_show(
+    printing: Printing,
+    outputs: Mapping[str, Path],
+    writers: Mapping[str, Callable[[Path], object]],
+    record: dict[str, Any],
+    lines: Iterable[str],
+) -> None:
+    """Write all outputs, although some fail, and print a summary, to which they are added."""
     written, errors = {}, list[Exception]()
-    for name, path in paths.items():
-        try:
-            writers[name](path)
-        except typer.Exit:
-            raise
-        except Exception as error:
-            errors.append(error)
-        else:
-            written[name] = path
-    return written, errors
+    with printing.progress("writing"):
+        for name, path in outputs.items():
+            try:
+                writers[name](path)
+            except Exception as error:
+                errors.append(error)
+            else:
+                written[name.removeprefix("--")] = str(path)
+    record["outputs"] = written
+    printing.show(record, lines, closing_lines(record), labels=outputs.get("--out"))
+    if errors:
+        raise ExceptionGroup("Some outputs failed", errors)
 
 
 def write_labels(path: Path, labels: Any, confidence: Any, ids: Any, names: Any = None) -> None:

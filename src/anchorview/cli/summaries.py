@@ -5,7 +5,6 @@ Lines on a model are those of ``print(model)`` and, of AutoDALMC, what its table
 
 # Imported by ``--help``: scikit-learn and pandas are imported only where they are used.
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anchorview.cli.terminal import printable, table
@@ -63,15 +62,16 @@ def data_lines(record: Record) -> Iterator[str]:
 
 
 def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, Any]:
-    """Clusters and views of a fitted model; labels and confidence are None if they are elsewhere.
+    """Clusters and views of a fitted model; there are no labels if they are elsewhere.
 
     They may be on the workers of a cluster, or in a file that the fit wrote.
     """
+    known = labels is not None and len(labels) > 0
     record = {
         "method": type(model).__name__,
         "n_samples": model.n_samples_fit_,
         "n_clusters": model.n_clusters_,
-        "cluster_sizes": None if labels is None else _sizes(labels, model.n_clusters_),
+        "cluster_sizes": _sizes(labels, model.n_clusters_) if known else None,
         "n_iter": int(model.n_iter_),
     }
     if model.cluster_names_ is not None:
@@ -87,8 +87,8 @@ def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, A
     if hasattr(model, "candidates_"):
         columns["agreement"] = model.views_["agreement_with_result"]
         columns["used"] = model.views_["used"]
-        record |= {"n_doubtful": _n_doubtful(model, confidence), "structure": model.structure_}
-        record["borders"] = model.borders_
+        record["n_doubtful"] = _n_doubtful(model, confidence if known else None)
+        record |= {"structure": model.structure_, "borders": model.borders_}
         if model.curve_ is not None:
             record["agreement_by_n_clusters"] = model.curve_.to_dict()
             record["levels"] = model.levels_.reset_index().to_dict("records")
@@ -107,16 +107,10 @@ def prediction_record(model: Any, labels: Any, confidence: Any, level: int | Non
     }
 
 
-def outcome_record(
-    scores: Mapping[str, float],
-    written: Mapping[str, Path],
-    labels: Any = None,
-    doubtful: int | None = None,
-) -> dict[str, Any]:
-    """Samples that have a number for doubt, if there is one, scores, and what was written."""
-    outputs = {option.removeprefix("--"): str(path) for option, path in written.items()}
+def labels_record(scores: Record, labels: Any, doubtful: int | None) -> Record:
+    """Scores, and how many samples have a number for doubt, if there is one."""
     in_doubt = {} if doubtful is None else {"n_without_cluster": int((labels == doubtful).sum())}
-    return {**in_doubt, "scores": dict(scores) or None, "outputs": outputs}
+    return {**in_doubt, "scores": dict(scores) or None}
 
 
 def model_lines(model: Any, record: Record) -> Iterator[str]:
@@ -166,23 +160,18 @@ def prediction_lines(model: Any, record: Record) -> Iterator[str]:
     yield from doubtful_lines(model, record)
 
 
-def labels_lines(record: Record, doubtful: int | None) -> Iterator[str]:
-    """Yield the lines on samples in doubt, scores, and whether labels were written."""
-    if doubtful is not None:
-        count = f"{record['n_without_cluster']} of {record['n_samples']}"
-        yield f"samples in doubt, with {doubtful} in place of a cluster in --out: {count}"
-    yield from closing_lines(record)
-    if record["outputs"].keys().isdisjoint({"out", "results"}):
-        yield "Labels not written; to keep them, add --out labels.csv"
-
-
 def closing_lines(record: Record) -> Iterator[str]:
-    """Yield the lines on the scores and on what was written."""
-    if record["scores"]:
+    """Yield the lines on samples in doubt, scores, and what was written."""
+    if "n_without_cluster" in record:
+        count = f"{record['n_without_cluster']} of {record['n_samples']}"
+        yield f"samples in doubt, without a cluster in --out: {count}"
+    if record.get("scores"):
         yield "  ".join(f"{name} {score:.4f}" for name, score in record["scores"].items())
     for option, path in record["outputs"].items():
         what = WRITTEN.get(option, f"{option.capitalize()} written")
         yield f"{what} to {'standard output' if path == '-' else printable(path)}"
+    if "scores" in record and record["outputs"].keys().isdisjoint({"out", "results"}):
+        yield "Labels not written; to keep them, add --out labels.csv"
 
 
 def explained_lines(summary: "pd.DataFrame", record: Record) -> Iterator[str]:
@@ -194,7 +183,6 @@ def explained_lines(summary: "pd.DataFrame", record: Record) -> Iterator[str]:
         more = len(summary) - SHOWN_CLUSTERS
         yield f"and {more} more clusters; --summary writes all of them to a file"
     yield f"{record['n_samples']} samples in {len(summary)} clusters"
-    yield from closing_lines(record)
 
 
 def _level_lines(model: Any) -> Iterator[str]:
