@@ -89,15 +89,13 @@ def fit(
             loaded = replace(loaded, known=read_known(labels_known, loaded))
         return about.added_to(loaded)
 
-    about.require_report(paths.report_file)
+    about.require_report(paths.report)
     inputs = {"DATA": data, "--reference": chosen.reference, "--labels-known": labels_known}
     _cluster(load, paths, chosen, printing, {**inputs, "--metadata": about.metadata})
 
 
 @command(app)
-def demo(
-    labels_file: Path = options.DIGITS_LABELS, report_file: Path = options.DIGITS_REPORT
-) -> None:
+def demo(out: Path = options.DIGITS_LABELS, report: Path = options.DIGITS_REPORT) -> None:
     """Cluster 2000 handwritten digits in six views, which come with the package."""
 
     def load() -> LoadedData:
@@ -109,7 +107,7 @@ def demo(
         return LoadedData(ViewFile({**views}, y, Path("Handwritten digits")), shown=shown)
 
     can_report = find_spec("matplotlib") is not None and find_spec("jinja2") is not None
-    paths = OutputPaths(labels_file, report_file=report_file if can_report else None)
+    paths = OutputPaths(out, report=report if can_report else None)
     _cluster(load, paths, options.FitOptions(n_clusters=10), Printing(), {})
     if not can_report:
         typer.echo('To write a report: pip install "anchorview[report]"')
@@ -154,8 +152,8 @@ def _cluster(
 
             views = dask_views(views)
         # The embedding of data in memory is written after the fit.
-        if paths.results_folder and data.on_disk:
-            given["out"] = paths.results_folder
+        if paths.results and data.on_disk:
+            given["out"] = paths.results
         start = perf_counter()
         model = estimator.fit(views, **given)
         seconds = perf_counter() - start
@@ -274,16 +272,16 @@ def explain(
     printing: Printing,
     markers: Path | None = options.MARKERS,
     summary: Path | None = options.SUMMARY,
-    report_file: Path | None = options.REPORT,
+    report: Path | None = options.REPORT,
     batch: Path | None = options.BATCH,
 ) -> None:
     """Explain the clusters of a saved model: features, typical samples, nearest clusters.
 
     DATA may be new samples, but --report is about those of the fit.
     """
-    about.require_report(report_file)
+    about.require_report(report)
     outputs = check_outputs(
-        {"--markers": markers, "--summary": summary, "--report": report_file},
+        {"--markers": markers, "--summary": summary, "--report": report},
         {"MODEL": model, "DATA": data, "--metadata": about.metadata},
         printing,
     )
@@ -317,11 +315,11 @@ def relabel(
     model: options.Model,
     mapping: options.Mapping,
     printing: Printing,
-    model_file: Path = options.NEW_MODEL,
+    save: Path = options.NEW_MODEL,
 ) -> None:
     """Name and merge the clusters of a saved model, as chosen in its report."""
     inputs = {"MODEL": model, "MAPPING": mapping}
-    outputs = check_outputs({"--save": model_file}, inputs, printing)
+    outputs = check_outputs({"--save": save}, inputs, printing)
     from anchorview import load
 
     fitted = load(model)

@@ -158,10 +158,10 @@ Mapping = Annotated[
 SAVED = {"parser": _path_or_address, "metavar": "MODEL|DATA", "help": "Saved model, or data."}
 ModelOrData = Annotated[Any, typer.Argument(**SAVED)]
 
-REPORT = option("HTML report on the fit.", "--report")
-DIGITS_LABELS = option("CSV file for the labels.", "--out", default=Path("digits_labels.csv"))
-DIGITS_REPORT = option("HTML report on the fit.", "--report", default=Path("digits_report.html"))
-NEW_MODEL = option("File for the model with the new clusters.", "--save", default=Parameter.empty)
+REPORT = option("HTML report on the fit.")
+DIGITS_LABELS = option("CSV file for the labels.", default=Path("digits_labels.csv"))
+DIGITS_REPORT = option("HTML report on the fit.", default=Path("digits_report.html"))
+NEW_MODEL = option("File for the model with the new clusters.", default=Parameter.empty)
 MARKERS = option("CSV file for the features that set clusters apart.")
 SUMMARY = option("CSV file with one row per cluster.")
 LEVEL = option("Number of clusters of a level that info lists; for models of auto.", metavar="K")

@@ -60,55 +60,39 @@ class Printing:
 class LabelsOutput:
     """Where labels are written, and how."""
 
-    labels_file: Path | None = option("CSV file for the labels; - for standard output.", "--out")
-    """A file for the labels, or :data:`STDOUT`."""
+    out: Path | None = option("CSV file for the labels; - for standard output.")
     doubtful: int | None = option(
-        "Number that --out has in place of the cluster of samples in doubt; everything else stays "
-        "as it is.",
+        "Number that --out has in place of the cluster of samples in doubt.",
         metavar="-1",
         max=-1,
         panel="Output",
     )
 
-    @property
-    def by_option(self) -> dict[str, Path | None]:
-        """Paths by option."""
-        return {"--out": self.labels_file}
-
     def checked(self, inputs: Mapping[str, Path | None], printing: Printing) -> dict[str, Path]:
         """Paths that were given, by option; raises if one cannot be written."""
-        if self.doubtful is not None and self.labels_file is None:
+        if self.doubtful is not None and self.out is None:
             raise ValueError("--doubtful is for the labels that --out writes: add --out.")
-        return check_outputs(self.by_option, inputs, printing)
+        paths = {f"--{name}": path for name, path in vars(self).items() if name != "doubtful"}
+        return check_outputs(paths, inputs, printing)
 
 
 @dataclass(frozen=True)
 class OutputPaths(LabelsOutput):
-    """Files and folders to write."""
+    """Files and folders to write, the slowest last."""
 
-    report_file: Path | None = REPORT
-    model_file: Path | None = option("File for the model, to be used by predict.", "--save")
-    results_folder: Path | None = option(
+    save: Path | None = option("File for the model, to be used by predict.")
+    results: Path | None = option(
         "Folder for embedding.npy, sample_ids.npy, labels.npy and, by auto, confidence.npy, "
         "second_labels.npy and level_labels.npy.",
-        "--results",
         panel="Output",
     )
-
-    @property
-    def by_option(self) -> dict[str, Path | None]:
-        """Paths by option."""
-        paths = {"--save": self.model_file, "--results": self.results_folder}
-        return {**super().by_option, **paths, "--report": self.report_file}
+    report: Path | None = REPORT
 
 
 def check_outputs(
     paths: Mapping[str, Path | None], inputs: Mapping[str, Path | None], printing: Printing
 ) -> dict[str, Path]:
-    """Return the outputs that are not None.
-
-    Raises if one cannot be written, or would replace an input or another output.
-    """
+    """Outputs that are given; raises if one cannot be written or would replace another file."""
     outputs = {name: path for name, path in paths.items() if path is not None}
     require_separate(outputs, inputs)
     if outputs.get("--out") == STDOUT and printing.as_json:
@@ -170,10 +154,9 @@ def write_and_show(
 
 
 def write_labels(path: Path, labels: Any, confidence: Any, ids: Any, names: Any = None) -> None:
-    """Write the cluster and, if given, its name and the confidence of each sample.
+    """Write the id, the cluster and, if given, its name and the confidence of each sample.
 
     Samples in doubt may have a negative number in place of the cluster, and then no name.
-    Ids are written as they are, so that they can be matched with those of the data.
     """
     import pandas as pd
 
@@ -187,10 +170,7 @@ def write_labels(path: Path, labels: Any, confidence: Any, ids: Any, names: Any 
 
 
 def write_table(table: "pd.DataFrame", path: Path) -> None:
-    """Write a table as CSV, to a file or to standard output.
-
-    Warns of text that begins like a formula.
-    """
+    """Write a table as CSV, to a file or to standard output; warn of text like a formula."""
     import pandas as pd
 
     from anchorview._utils.text import may_be_formula
