@@ -35,6 +35,7 @@ from anchorview.estimators.batches import (
     correction_for,
 )
 from anchorview.estimators.persistence import save_model
+from anchorview.estimators.persistence.fitted_state import FittedState
 from anchorview.estimators.preparation import (
     Preparation,
     Preprocess,
@@ -54,9 +55,6 @@ from anchorview.views.fitted_views import NUMBERS, FittedViews
 from anchorview.views.input_grammar import Join, selection_like_fit, selection_of
 from anchorview.views.row_source import RowSource, restored_rows, warn_of_unknown
 from anchorview.views.sample_design import set_design, set_weights
-
-PER_SAMPLE = ("labels_", "embedding_", "confidence_", "second_labels_", "_level_labels")
-"""Learned attributes with one row per sample."""
 
 SILHOUETTES = 2000
 """Maximum number of samples that `score` compares with each other."""
@@ -284,6 +282,8 @@ class EmbeddingClusterer(
         Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
     """
 
+    _state_class: type[FittedState]
+    """What model files hold of it."""
     preprocess: Preprocess
     memory_limit: float | str | None
     n_samples_fit_: int
@@ -386,7 +386,7 @@ class EmbeddingClusterer(
             from anchorview.inspection.titles import titles_of_fit
 
             self._titles = titles_of_fit(self, given)
-        for name in () if known is None else PER_SAMPLE:
+        for name in () if known is None else self._state_class.per_sample:
             if (rows := getattr(self, name, None)) is not None:
                 setattr(self, name, restored_rows(rows, known))
 
@@ -736,7 +736,7 @@ def of_known_samples_only(model: Any) -> Any:
     model = copy(model)
     ids = model.sample_ids_
     model.sample_ids_ = pd.Index(np.flatnonzero(known)) if ids is None else ids[known]
-    for name in (*PER_SAMPLE, "_fit_labels"):
+    for name in model._state_class.per_sample:
         if (rows := getattr(model, name, None)) is not None:
             setattr(model, name, rows[known])
     return model

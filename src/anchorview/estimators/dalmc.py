@@ -192,8 +192,8 @@ class DALMC(EmbeddingClusterer):
         Number of columns of each view's representation.
     scalings_ : tuple of ViewScaling
         Scaling of each view.
-    plan_ : Plan
-        The chosen solver and the cost of each; set by `fit`.
+    plan_ : Plan or None
+        The chosen solver and the cost of each; None after `partial_fit`.
     n_clusters_ : int
         Number of clusters; fewer than `n_clusters` if `relabel` has merged some.
     %(input_attributes)s
@@ -443,6 +443,7 @@ class DALMC(EmbeddingClusterer):
             )
         sums = sums.with_chunk(data)
         self._correction = self._mixing = None
+        self.plan_ = None  # type: ignore[assignment]
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
         self._assign(EmbeddedRows(self._embedder(sums.sample)), assignment_seed)
         self.embedding_ = self._embedder(data)

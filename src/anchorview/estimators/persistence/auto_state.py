@@ -1,6 +1,7 @@
 """Learned attributes of AutoDALMC that model files hold."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -48,6 +49,11 @@ def views_of_old(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({**columns, "used": table["used"], "why": why}, index=table.index)
 
 
+def _made(kind: Any, values: Mapping[str, Any]) -> Any:
+    """Instance of a dataclass with those of the values that it has fields for."""
+    return kind(**{own.name: values[own.name] for own in fields(kind) if own.name in values})
+
+
 @dataclass
 class StoredSetting:
     """A setting, with zeros for what its kind does not have."""
@@ -63,16 +69,14 @@ class StoredSetting:
     @classmethod
     def of(cls, setting: Any) -> Self:
         """Stored form of a setting."""
-        values: dict[str, Any] = {own.name: getattr(setting, own.name, 0) for own in fields(cls)}
-        return cls(**values)
+        stored: Self = _made(cls, {"kind": setting.kind, **vars(setting)})
+        return stored
 
     def restored(self) -> Setting:
         """Setting of its kind."""
-        if self.kind == "directions":
-            return Directions(self.scaling, self.anchors, self.components, self.beta)
-        if self.kind == "communities":
-            return Communities(self.scaling, self.n_neighbors)
-        return Graph(self.scaling, self.n_neighbors)
+        kinds = {"directions": Directions, "communities": Communities}
+        setting: Setting = _made(kinds.get(self.kind, Graph), vars(self))
+        return setting
 
 
 @dataclass
@@ -80,44 +84,31 @@ class StoredCandidate:
     """A candidate, with None for what its kind does not have."""
 
     setting: StoredSetting
-    embedder: Embedder | None
-    runs: tuple[Assignment, ...]
-    landmark_labels: LandmarkLabels | None
-    view_weights: Array | None
-    objective: Array
-    inertia: float | None
     seconds: float
+    embedder: Embedder | None = None
+    runs: tuple[Assignment, ...] = ()
+    landmark_labels: LandmarkLabels | None = None
+    view_weights: Array | None = None
+    objective: Array = field(default_factory=lambda: np.empty(0))
+    inertia: float | None = None
 
     @classmethod
     def of(cls, candidate: Candidate, dtype: "np.dtype[Any]") -> Self:
         """Stored form of a candidate, with the smallest embedder."""
-        setting, seconds = StoredSetting.of(candidate.setting), candidate.seconds
+        values = {**vars(candidate), "setting": StoredSetting.of(candidate.setting)}
         if isinstance(candidate, EmbeddedCandidate):
-            embedder = candidate.embedder.smallest(dtype)
-            weights, objective = candidate.view_weights, candidate.objective
-            runs, inertia = candidate.runs, candidate.inertia
-            return cls(setting, embedder, runs, None, weights, objective, inertia, seconds)
-        assert isinstance(candidate, VotedCandidate)
-        votes = candidate.landmark_labels
-        return cls(setting, None, (), votes, None, np.empty(0), None, seconds)
+            values["embedder"] = candidate.embedder.smallest(dtype)
+        stored: Self = _made(cls, values)
+        return stored
 
     def restored(self) -> Candidate:
         """Candidate of its kind."""
-        setting = self.setting.restored()
-        if self.landmark_labels is not None:
-            return VotedCandidate(setting, self.landmark_labels, seconds=self.seconds)
-        require(self.embedder is not None and len(self.runs) > 0, "no embedding")
-        require(self.view_weights is not None, "'view_weights' are missing")
-        assert self.embedder is not None and self.view_weights is not None
-        return EmbeddedCandidate(
-            setting,
-            self.embedder,
-            self.runs,
-            self.view_weights,
-            self.objective,
-            self.inertia or 0.0,
-            seconds=self.seconds,
-        )
+        if is_embedded := self.landmark_labels is None:
+            require(self.embedder is not None and len(self.runs) > 0, "no embedding")
+            require(self.view_weights is not None, "'view_weights' are missing")
+        values = {**vars(self), "setting": self.setting.restored(), "inertia": self.inertia or 0.0}
+        candidate: Candidate = _made(EmbeddedCandidate if is_embedded else VotedCandidate, values)
+        return candidate
 
 
 @dataclass

@@ -41,8 +41,6 @@ class FittedState:
 
     per_sample: ClassVar[tuple[str, ...]] = ("labels_", "embedding_")
     """Fields with one row per sample."""
-    may_lack: ClassVar[tuple[str, ...]] = ()
-    """Attributes that some fitted estimators do not have; the default of their fields is None."""
 
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
@@ -95,10 +93,8 @@ class FittedState:
             agrees = len(getattr(self, name)) == len(self.view_names_in_)
             require(agrees, f"{name!r} is not of the {len(self.view_names_in_)} views")
         for field in fields(self):
-            value = getattr(self, field.name)
-            lacks = value is None and field.name in self.may_lack
-            if field.name not in PER_VIEW and not lacks:
-                setattr(model, field.name, value)
+            if field.name not in PER_VIEW:
+                setattr(model, field.name, getattr(self, field.name))
         for name in self.per_sample:
             rows = getattr(model, name, None)
             if rows is not None and rows.dtype.kind == "f" and len(rows) == len(self.labels_):
@@ -127,8 +123,6 @@ class FittedState:
 @dataclass(kw_only=True)
 class DALMCState(FittedState):
     """Learned attributes of DALMC."""
-
-    may_lack = ("plan_",)
 
     objective_: Array
     _weight_history: Array | None = None

@@ -74,7 +74,7 @@ def save_model(model: "DALMC | AutoDALMC", path: str | os.PathLike[str]) -> None
     try:
         # What is written has been read before, so every file that is written can be loaded.
         document, arrays = _stored(model)
-        document = json.loads(json.dumps(document))
+        document = json.loads(json.dumps(document, default=_plain))
         insert_arrays(document, arrays)
         document, arrays = _stored(_restored(document))
     except MissingPackageError:
@@ -164,9 +164,8 @@ def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array
     """JSON document and arrays of a fitted model."""
     # A subclass is stored as the estimator that it extends.
     names = (cls.__name__ for cls in type(model).__mro__)
-    given = model.get_params(deep=False)
-    params = {name: _stored_param(value) for name, value in given.items()}
-    steps = given["preprocess"]
+    params = model.get_params(deep=False)
+    steps = params["preprocess"]
     steps = steps.values() if isinstance(steps, Mapping) else (steps,)
     if not all(isinstance(each, str | None) for each in steps):
         # Transformers are stored once, as they were fitted.
@@ -180,14 +179,11 @@ def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array
     )
 
 
-def _stored_param(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _stored_param(own) for name, own in value.items()}
+def _plain(value: Any) -> Any:
+    """JSON value of a parameter that is of another type; of a random generator, None."""
     if isinstance(value, np.random.RandomState):
         return None
-    if isinstance(value, np.generic) or np.ndim(value):
-        return np.asarray(value).tolist()
-    return value
+    return dict(value) if isinstance(value, Mapping) else np.asarray(value).tolist()
 
 
 def _restored(tree: Tree, trusted: tuple[str, ...] | None = None) -> "DALMC | AutoDALMC":
@@ -215,13 +211,9 @@ def _write(path: Path, document: Mapping[str, Any], arrays: Mapping[str, Array])
     The same content gives the same bytes.
     """
     require_writable(path)
-    identity = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "anchorview_version": __version__,
-    }
+    versions = {"format_version": FORMAT_VERSION, "anchorview_version": __version__}
     with atomic_write_binary(path) as (stream,), ZipFile(stream, "w", ZIP_STORED) as archive:
-        archive.writestr(ZipInfo(DOCUMENT), json.dumps({**identity, **document}))
+        archive.writestr(ZipInfo(DOCUMENT), json.dumps({"format": FORMAT, **versions, **document}))
         for name, array in arrays.items():
             # The memory layout is kept, because products with another one round differently.
             whole = array if array.flags.forc else array.copy(order="K")
