@@ -12,21 +12,9 @@ import pandas as pd
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils import sklearn_compat as constraints
 from anchorview._utils.errors import restored_on_error
-from anchorview._utils.sklearn_compat import (
-    MAX_ITER,
-    N_CLUSTERS,
-    N_INIT,
-    NON_NEGATIVE,
-    POSITIVE,
-    POSITIVE_INT,
-    RANDOM_STATE,
-    TOL,
-    VERBOSE,
-    HasMethods,
-    StrOptions,
-    fit_context,
-)
+from anchorview._utils.sklearn_compat import HasMethods, StrOptions, fit_context
 from anchorview._utils.threads import shared_thread_pool
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
@@ -59,6 +47,7 @@ from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.reference import continuing
+from anchorview.estimators.relabeling import by_block
 from anchorview.sources.part_source import embed
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -231,27 +220,27 @@ class DALMC(EmbeddingClusterer):
     _state_class = DALMCState
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's protocol)
-        "n_clusters": N_CLUSTERS,
-        "n_anchors": [POSITIVE_INT, None],
-        "n_components": [POSITIVE_INT, "array-like", None],
-        "beta": [NON_NEGATIVE],
+        "n_clusters": constraints.N_CLUSTERS,
+        "n_anchors": [constraints.POSITIVE_INT, None],
+        "n_components": [constraints.POSITIVE_INT, "array-like", None],
+        "beta": [constraints.NON_NEGATIVE],
         "scaling": [StrOptions(set(SCALINGS))],
         "unit_norm": ["boolean"],
         "init": [StrOptions({"gcca", "random", "identity"})],
-        "residual_floor": [NON_NEGATIVE],
+        "residual_floor": [constraints.NON_NEGATIVE],
         "solver": [StrOptions({"auto", "compressed", "left", "direct", "truncated"})],
-        "max_iter": MAX_ITER,
-        "tol": TOL,
+        "max_iter": constraints.MAX_ITER,
+        "tol": constraints.TOL,
         "assignment": [StrOptions({"kmeans", "cluster_qr"})],
-        "n_init": N_INIT,
+        "n_init": constraints.N_INIT,
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
         "view_importance": [Mapping, None],
         "preprocess": [str, Mapping, HasMethods(["fit", "transform"]), None],
         "batch_scale": ["boolean"],
-        "memory_limit": [POSITIVE, str, None],
-        "random_state": RANDOM_STATE,
-        "verbose": VERBOSE,
+        "memory_limit": [constraints.POSITIVE, str, None],
+        "random_state": constraints.RANDOM_STATE,
+        "verbose": constraints.VERBOSE,
     }
 
     n_clusters: int = 8
@@ -603,9 +592,7 @@ class DALMC(EmbeddingClusterer):
 
     def _certain_labels(self, threshold: float | None) -> Any:
         function = partial(self.__anchorview_explain__().certain_labels, threshold=threshold)
-        if hasattr(self.embedding_, "map_blocks"):
-            return self.embedding_.map_blocks(function, drop_axis=1, dtype=np.int32)
-        return function(np.asarray(self.embedding_))
+        return by_block(function, self.embedding_, drop_axis=1)
 
     def __anchorview_explain__(self) -> EmbeddingExplanation:
         check_is_fitted(self, "labels_")

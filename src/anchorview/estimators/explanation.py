@@ -54,7 +54,7 @@ class ClusterDistances(NamedTuple):
     @property
     def squares_to_cluster(self) -> Array:
         """Squared distances to the centers of their clusters."""
-        return np.take_along_axis(self.squares, self.labels[:, None], axis=1)[:, 0]
+        return np.asarray(self.squares[np.arange(len(self.labels)), self.labels])
 
 
 class Explanation(ABC):
@@ -256,9 +256,9 @@ class Readout:
     def _factor(self, embedding: Array) -> Array:
         """Reciprocal norms, as `unit_rows` divides by them."""
         lengths = np.linalg.norm(embedding, axis=1)
-        if not self.normalize or embedding.shape[1] == 1:
-            return np.ones_like(lengths)
-        return np.divide(1, lengths, out=np.ones_like(lengths), where=lengths > 0)
+        unit = np.ones_like(lengths)
+        divided = self.normalize and embedding.shape[1] > 1
+        return np.divide(1, lengths, out=unit, where=lengths > 0) if divided else unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,12 +310,9 @@ def relabeled(relabeling: Relabeling | None, labels: Array) -> Array:
 
 def with_memberships(rows: slice, labels: Array, squares: Array, scale: float) -> ClusterDistances:
     """Samples with the membership in their cluster as confidence."""
-    members = soft_memberships(squares, scale)
-    second = second_best(squares, labels)
-    confidence, second_confidence = np.take_along_axis(
-        members, np.column_stack([labels, second]), axis=1
-    ).T
-    return ClusterDistances(rows, labels, second, confidence, second_confidence, squares)
+    members, second = soft_memberships(squares, scale), second_best(squares, labels)
+    at = np.arange(len(labels))
+    return ClusterDistances(rows, labels, second, members[at, labels], members[at, second], squares)
 
 
 def soft_memberships(squares: Array, scale: float) -> Array:
@@ -341,7 +338,7 @@ def with_largest_at(members: Array, labels: Array) -> Array:
 def second_best(squares: Array, labels: Array) -> Array:
     """The nearest of the other clusters."""
     others = squares.copy()
-    np.put_along_axis(others, labels[:, None], np.inf, axis=1)
+    others[np.arange(len(labels)), labels] = np.inf
     return others.argmin(axis=1).astype(np.int32)
 
 

@@ -293,8 +293,10 @@ def named(names: tuple[str, ...], labels: Array) -> Array:
     return named
 
 
-def by_block(function: Callable[..., Array], *labels: Any, dtype: Any = np.int32) -> Any:
-    """Labels that a function computes of labels; of dask arrays, a dask array."""
-    if hasattr(labels[0], "map_blocks"):
-        return labels[0].map_blocks(function, *labels[1:], dtype=dtype)
-    return function(*labels)
+def by_block(
+    function: Callable[..., Array], first: Any, *others: Any, dtype: Any = np.int32, **options: Any
+) -> Any:
+    """Labels that a function computes of rows; of dask arrays, a dask array."""
+    if hasattr(first, "map_blocks"):
+        return first.map_blocks(function, *others, dtype=dtype, **options)
+    return function(np.asarray(first), *others)

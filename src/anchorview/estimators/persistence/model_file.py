@@ -74,7 +74,7 @@ def save_model(model: "DALMC | AutoDALMC", path: str | os.PathLike[str]) -> None
     try:
         # What is written has been read before, so every file that is written can be loaded.
         document, arrays = _stored(model)
-        document = json.loads(json.dumps(document, default=_plain))
+        document = json.loads(json.dumps(document))
         insert_arrays(document, arrays)
         document, arrays = _stored(_restored(document))
     except MissingPackageError:
@@ -173,7 +173,7 @@ def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array
     return split_arrays(
         {
             "estimator": next(name for name in names if name in METHODS_BY_CLASS),
-            "params": params,
+            "params": json.loads(json.dumps(params, default=_plain)),
             "state": encode(model._state_class.of(model)),
         }
     )
