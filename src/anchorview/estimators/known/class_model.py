@@ -190,15 +190,10 @@ def fit_class_model(
     shares[: all_labels.shape[0] * k] = (1 - OF_LANDMARKS) * np.repeat(weights / weights.sum(), k)
     tables = _spread_classes(members, shares, rows, codes, k)
     of_clusters, of_landmarks = np.split(tables, [all_labels.shape[0] * k])
-    return ClassModel(
-        named.astype(np.int32),
-        unlabeled,
-        of_clusters.reshape(-1, k, k),
-        scaling,
-        of_landmarks,
-        _fit_linear(samples, known, seeds, codes, k),
-        per_class / (per_class + HALF_SUPERVISED),
-    )
+    named, of_clusters = named.astype(np.int32), of_clusters.reshape(-1, k, k)
+    linear = _fit_linear(samples, known, seeds, codes, k)
+    share = per_class / (per_class + HALF_SUPERVISED)
+    return ClassModel(named, unlabeled, of_clusters, scaling, of_landmarks, linear, share)
 
 
 def _seeds(

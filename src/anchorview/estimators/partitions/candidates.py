@@ -336,15 +336,16 @@ class VotesOfLandmarks:
 DIRECTIONS = [Directions(own, *size) for size in SIZES for own in SCALINGS]
 EIGENVECTORS = [Graph(own, N_NEAREST) for own in NEIGHBOR_SCALINGS]
 COMMUNITIES = [Communities(own, N_NEIGHBORS) for own in NEIGHBOR_SCALINGS]
-MORE = [*EIGENVECTORS, *COMMUNITIES, *(Communities(own, N_NEAREST) for own in NEIGHBOR_SCALINGS)]
+COMMUNITIES_OF_FEWER = [Communities(own, N_NEAREST) for own in NEIGHBOR_SCALINGS]
+OF_NEIGHBORS = [*EIGENVECTORS, *COMMUNITIES, *COMMUNITIES_OF_FEWER]
 
 COMPARED_DIRECTIONS = [Directions(own, *COMPARED_SIZE, compared=True) for own in SCALINGS[:2]]
 """Settings that are compared with communities to choose the number of clusters."""
 
 POOL: dict[str, list[Setting]] = {
     "fast": [*DIRECTIONS[: len(SCALINGS)], *EIGENVECTORS, *COMMUNITIES],
-    "default": [*DIRECTIONS[: 2 * len(SCALINGS)], *MORE],
-    "thorough": [*DIRECTIONS, *MORE],
+    "default": [*DIRECTIONS[: 2 * len(SCALINGS)], *OF_NEIGHBORS],
+    "thorough": [*DIRECTIONS, *OF_NEIGHBORS],
 }
 """Settings that are fitted, by budget."""
 
