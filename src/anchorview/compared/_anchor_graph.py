@@ -19,13 +19,7 @@ from scipy.linalg import eigh
 
 from anchorview._utils.linalg import leading_directions, polar_factor, squared_norm, times
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import (
-    KMEANS_RUNS,
-    Baseline,
-    BaselineResult,
-    iterations,
-    kmeans,
-)
+from anchorview.compared._base import KMEANS_RUNS, Baseline, BaselineResult, iterations, kmeans
 from anchorview.compared._bipartite import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
 from anchorview.core.solve import ViewImportance
@@ -165,16 +159,6 @@ class AnchorGraphModel:
         shares = self.importance * weights
         self.weights = shares / shares.sum()
 
-    def alternate(self, ridge: float, max_iter: int, tol: float) -> list[float]:
-        """Iterate with the term ``ridge * ||Z||^2``; returns the objective after each iteration."""
-        objective: list[float] = []
-        for _ in iterations(objective, max_iter, tol, least=MIN_ITERATIONS):
-            self.update_projections()
-            self.update_anchors()
-            self.update_graph(ridge)
-            objective.append(self.update_weights() + ridge * float(np.trace(self.gram)))
-        return objective
-
 
 def _largest_eigenvalue(S: Array) -> float:
     return float(np.linalg.eigvalsh(S)[-1])
@@ -242,9 +226,14 @@ class AnchorGraphBaseline(Baseline):
         return model, indicator
 
     def _cluster_graph(self, data: MultiViewData, ridge: float, tol: float) -> BaselineResult:
-        """Alternate, then cluster the graph's left singular vectors by K-means."""
+        """Alternate with the term ``ridge * ||Z||^2``, then cluster left singular vectors of Z."""
         model, _ = self._initial_model(data)
-        objective = model.alternate(ridge, self.max_iter, tol)
+        objective: list[float] = []
+        for _ in iterations(objective, self.max_iter, tol, least=MIN_ITERATIONS):
+            model.update_projections()
+            model.update_anchors()
+            model.update_graph(ridge)
+            objective.append(model.update_weights() + ridge * float(np.trace(model.gram)))
         self.anchors_, self.projections_ = model.anchors, model.projections
         self.graph_ = model.graph
         embedding, _ = singular_vectors(model.graph)

@@ -8,13 +8,7 @@ from scipy import sparse
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchor_graph import singular_vectors
-from anchorview.compared._base import (
-    Baseline,
-    BaselineResult,
-    baseline,
-    iterations,
-    kmeans,
-)
+from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations, kmeans
 from anchorview.compared._view_scaling import dense_views
 from anchorview.core.neighbors import graph_of_neighbors, nearest_places
 from anchorview.core.solve import ViewImportance

@@ -32,33 +32,27 @@ DPI = 150
 STYLE = {
     **FILE_STYLE,
     "font.size": 8.0,
-    "axes.titlesize": 9.0,
     "axes.grid": True,
     "axes.axisbelow": True,
     "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.6,
-    "lines.linewidth": 1.4,
     "lines.markersize": 4.0,
-    "legend.frameon": False,
 }
 
 
 def draw_accuracy(results: SuiteResults, data: str, axes: Any) -> None:
     """ACC of all columns."""
     rows = results.on(data).done().set_index("column").reindex(list(results.modes))
-    for y, (column, row) in enumerate(rows.iterrows()):
-        if np.isnan(row["ACC"]):
-            axes.text(0.5, y, "-", va="center")
-            continue
-        axes.barh(
-            y,
-            100 * row["ACC"],
-            xerr=100 * row["ACC_deviation"],
-            error_kw={"elinewidth": 0.8, "capsize": 2},
-            color=series_color(str(column)),
-            edgecolor="white",
-        )
-    axes.set_yticks(range(len(rows)), rows.index)
+    places = np.arange(len(rows))
+    axes.barh(
+        places,
+        100 * rows["ACC"],
+        xerr=100 * rows["ACC_deviation"],
+        error_kw={"elinewidth": 0.8, "capsize": 2},
+        color=[series_color(column) for column in rows.index],
+    )
+    for place in places[rows["ACC"].isna()]:
+        axes.text(0.5, place, "-", va="center")
+    axes.set_yticks(places, rows.index)
     axes.set(xlabel="ACC in percent", xlim=(0, 100), ylim=(len(rows) - 0.4, -0.6))
     axes.grid(axis="y", visible=False)
 

@@ -9,15 +9,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from anchorview._utils import sklearn_compat as constraints
 from anchorview._utils.memory import memory_budget
-from anchorview._utils.sklearn_compat import (
-    POSITIVE,
-    POSITIVE_INT,
-    Interval,
-    ParameterConstraints,
-    StrOptions,
-    validate_parameter_constraints,
-)
 from anchorview._utils.text import one_line
 from anchorview.estimators.methods import (
     BETAS,
@@ -93,11 +86,12 @@ class ExperimentPlan:
     """Maximum memory of a job, in bytes or such as ``"4GB"``."""
 
     def __post_init__(self) -> None:
-        for name, constraints in _CONSTRAINTS.items():
+        for name, allowed in _CONSTRAINTS.items():
             given = getattr(self, name)
             is_list = name in _LISTS and given is not None
             for value in _items(name, given) if is_list else [given]:
-                validate_parameter_constraints({name: constraints}, {name: value}, "the plan")
+                constraint = {name: allowed}
+                constraints.validate_parameter_constraints(constraint, {name: value}, "the plan")
         names: dict[str, str] = {}
         for method in self.methods:
             if is_external(method):
@@ -131,20 +125,20 @@ def read_plan(path: Path) -> ExperimentPlan:
 _LISTS = ("suites", "data", "methods", "modes", "betas", "anchors")
 """Attributes of a plan that are lists; their constraints are those of the items."""
 
-_CONSTRAINTS: ParameterConstraints = {
+_CONSTRAINTS: constraints.ParameterConstraints = {
     "title": [str],
-    "suites": [StrOptions({*SUITES, "all"})],
+    "suites": [constraints.StrOptions({*SUITES, "all"})],
     "data": [str, None],
     "methods": [str],
-    "modes": [StrOptions({*MODES})],
-    "runs": [POSITIVE_INT],
-    "seed": [Interval(Integral, 0, None, closed="left")],
+    "modes": [constraints.StrOptions({*MODES})],
+    "runs": [constraints.POSITIVE_INT],
+    "seed": [constraints.Interval(Integral, 0, None, closed="left")],
     # The axis of the figure is logarithmic.
-    "betas": [POSITIVE],
-    "anchors": [POSITIVE_INT],
+    "betas": [constraints.POSITIVE],
+    "anchors": [constraints.POSITIVE_INT],
     "grids": [Mapping],
-    "time_limit": [POSITIVE, None],
-    "memory_limit": [POSITIVE, str, None],
+    "time_limit": [constraints.POSITIVE, None],
+    "memory_limit": [constraints.POSITIVE, str, None],
 }
 
 

@@ -89,9 +89,12 @@ class ResultTable:
     def _formatted(self, marks: Mapping[str, str], escaped: Callable[[str], str]) -> pd.DataFrame:
         """Escaped texts with their marks."""
         # As arrays, since a data set may have the name of a column.
-        templates, texts = self.marks().map(marks.get).to_numpy(), self.texts()
-        cells = np.vectorize(str.format, otypes=[object])(templates, texts.map(escaped).to_numpy())
-        return pd.DataFrame(cells, columns=[escaped(str(name)) for name in texts.columns])
+        marked = zip(self.marks().to_numpy(), self.texts().to_numpy(), strict=True)
+        cells = [
+            [marks[mark].format(escaped(text)) for mark, text in zip(*row, strict=True)]
+            for row in marked
+        ]
+        return pd.DataFrame(cells, columns=[escaped(str(name)) for name in self.texts().columns])
 
 
 def number_texts(values: Any, template: str = "{:.2f}") -> Any:
