@@ -40,10 +40,7 @@ def require_writable(path: Path) -> None:
 
 
 def require_writable_folder(path: Path) -> None:
-    """Raise if files cannot be written to a folder.
-
-    The folder need not exist yet, but its parent must.
-    """
+    """Raise if files cannot be written to a folder, which need not exist if its parent does."""
     with _explained(path):
         target = _resolved(path)
         if target.exists() and not target.is_dir():

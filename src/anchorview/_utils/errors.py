@@ -38,10 +38,7 @@ def errors_of(subject: str) -> Iterator[None]:
 
 
 def optional_import(name: str, files: str, extra: str) -> Any:
-    """Import an optional module, which the `extra` of anchorview installs.
-
-    `files` is what needs it, in the plural, for the error message.
-    """
+    """Import an optional module that `files` (plural) need; the `extra` of anchorview has it."""
     try:
         return import_module(name)
     except ImportError as error:

@@ -43,8 +43,7 @@ def available_memory() -> float:
 def free_memory() -> float:
     """Bytes that this process can use without swapping.
 
-    This is what the machine has, within the limits of containers and batch systems (control
-    groups, versions 1 and 2) and of ``ulimit -v``.
+    The limits of containers and batch systems (control groups) and of ``ulimit -v`` count.
     """
     free = [available_memory(), *_free_in_control_groups()]
     if sys.platform not in ("win32", "emscripten"):
@@ -113,10 +112,7 @@ def memory_budget(limit: float | str | None) -> float:
 def require_memory(
     needed: float, subject: str, advice: str = "", limit: float | None = None
 ) -> None:
-    """Raise unless `needed` bytes may be used; the error has both figures and the advice.
-
-    `limit` is the memory that may be used, by default all free memory.
-    """
+    """Raise unless `needed` bytes are within the limit, by default that of all free memory."""
     allowed = free_memory() if limit is None else limit
     if needed > allowed:
         # As many digits as the figures differ in.

@@ -336,10 +336,7 @@ class BatchCorrection:
     def completed(
         self, parts: RowSource, design: SampleDesign, names: tuple[str, ...]
     ) -> "BatchCorrection":
-        """Correction that centers batches without a map on the samples of `parts` themselves.
-
-        `names` are those of the views.
-        """
+        """Correction that centers batches without a map on the samples of `parts` themselves."""
         batches = (*self.batches, *self._unknown_batches(design))
         work = partial(_strata_of_part, replace(self, batches=batches))
         strata = parts.reduce_as_is(work, merged_by_key, "batches")
@@ -389,10 +386,7 @@ class FittedCorrection(NamedTuple):
 def fit_correction(
     parts: RowSource, design: SampleDesign, *, scales: bool, sampled: Array
 ) -> FittedCorrection:
-    """Learn to take out batches and covariates, in one pass that also fetches some rows.
-
-    `sampled` are the ascending positions of these.
-    """
+    """Learn to take out batches and covariates, in one pass that also fetches `sampled` rows."""
     # In units that are powers of 2, which is exact, so that squares neither overflow nor vanish.
     units = np.exp2(np.frexp(np.abs(design.covariates).max(axis=0))[1] - 1.0)
     z = design.covariates / units

@@ -9,7 +9,6 @@ from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
 from anchorview.core.compress import EXACT_ROUTES, WIDE_GRAM, Route
 from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
-from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
 
 TYPICAL_ITERATIONS = 20
@@ -56,38 +55,30 @@ class Plan:
         return f"solver '{self.route}' of {costs}{reason}{left_out}"
 
 
-def plan_in_passes(
-    schema: RowSource, routes: Sequence[Route], n_components: Sequence[int]
-) -> tuple[Plan, float]:
-    """Plan of a fit on rows in parts, and the bytes of the products of a part.
-
-    The source adds how much memory that takes.
-    """
-    shape = FitShape.of(schema, n_components)
-    in_parts: tuple[Route, ...] = ("compressed", "truncated")
-    feasible = [route for route in in_parts if route in routes]
-    work = {route: _work(shape, route) for route in feasible}
-    products = {route: _product_memory(shape, route) for route in feasible}
-    route = _chosen(feasible, work, products)
-    return Plan(route, {route: work[route]}, {}), products[route]
-
-
 def plan(
-    data: MultiViewData,
+    source: RowSource,
     routes: Sequence[Route],
     n_components: Sequence[int],
     n_anchors: int,
     max_iter: int,
     memory_limit: float | str | None,
 ) -> Plan:
-    """Choose the cheapest of the routes that fits into memory; raise if none does."""
+    """Choose the cheapest of the routes that fits into memory; raise if none does.
+
+    Of rows in parts, the memory is that of the products of a part: the source adds the rest.
+    """
+    shape = FitShape.of(source, n_components, n_anchors, max_iter)
+    if source.in_parts:
+        routes = [route for route in ("compressed", "truncated") if route in routes]
+        work = {route: _work(shape, route) for route in routes}
+        products = {route: _product_memory(shape, route) for route in routes}
+        return Plan(_chosen(routes, work, products), work, products)
     # Read once: a second reading could allow what the first one did not.
     allowed = free_memory()
     if memory_limit is not None:
         allowed = min(allowed, memory_budget(memory_limit))
-    if len(routes) > 1 and max(data.n_features_per_view) <= data.shape[0]:
+    if len(routes) > 1 and max(shape.widths) <= shape.n:
         routes = [route for route in routes if route != "left"]
-    shape = FitShape.of(data, n_components, n_anchors, max_iter)
     work = {route: _work(shape, route) for route in routes}
     memory = {route: fit_memory(shape, route) for route in routes}
     feasible = [route for route in routes if memory[route] <= allowed]
@@ -95,7 +86,7 @@ def plan(
         smallest = min(routes, key=memory.__getitem__)
         require_memory(
             memory[smallest],
-            f"Clustering {data!r} with solver='{smallest}'",
+            f"Clustering {source!r} with solver='{smallest}'",
             "Reduce the number of features or of samples, or pass float32 data.",
             allowed,
         )
@@ -129,12 +120,12 @@ class FitShape:
     components: tuple[int, ...]
     directions: Mapping[int, int]
     """Number of directions of each view that can be truncated, by position."""
-    n_anchors: int = 0
-    iterations: int = 0
+    n_anchors: int
+    iterations: int
 
     @classmethod
     def of(
-        cls, source: RowSource, n_components: Sequence[int], n_anchors: int = 0, max_iter: int = 0
+        cls, source: RowSource, n_components: Sequence[int], n_anchors: int, max_iter: int
     ) -> "FitShape":
         """Shape of a fit; rows that are read in parts count as dense, and none as missing."""
         widths = source.n_features_per_view

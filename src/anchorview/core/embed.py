@@ -173,11 +173,7 @@ def replayed(trace: Trace, views: Sequence[Matrix | None], available: Array) -> 
 
 
 def in_other_coordinates(trace: Trace, convert: Convert) -> Trace:
-    """Trace in other coordinates of the views.
-
-    `convert` turns coefficients of the present coordinates, one matrix per view, into
-    coefficients of the new ones.
-    """
+    """Trace in other coordinates of the views, to which `convert` turns coefficients."""
     first = trace.start
     bases = [step.bases for step in trace.steps]
     given = [first.to_graph, first.fill, first.to_representation, *bases]

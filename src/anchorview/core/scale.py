@@ -125,10 +125,7 @@ def merged_by_key(a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:
 def fit_scalings(
     parts: RowSource, method: str, known: ViewMoments | None = None
 ) -> tuple[ViewScaling, ...]:
-    """Learn the scaling of every view, in one pass over the parts if it needs statistics.
-
-    `known` are the moments of the rows as they are, if they are known from an earlier pass.
-    """
+    """Learn the scaling of every view, in one pass unless the moments of the rows are `known`."""
     if method not in ("unit", "none") and (known is None or method == "unit-center"):
         known = parts.reduce(partial(view_moments, method=method), merged_by_key, "scaling")
     return scalings_of(parts, method, known or {}, parts.dtype)
@@ -171,10 +168,7 @@ def with_unit_norms(
     *,
     unit_norm: bool = True,
 ) -> tuple[ViewScaling, ...]:
-    """The scalings, with division by the Frobenius norms of the views if there is `unit_norm`.
-
-    Raises if a view is zero or overflows.
-    """
+    """The scalings, with norms of the views if `unit_norm`; raises if one is zero or overflows."""
     for p, (scaling, square) in enumerate(zip(scalings, squared_norms, strict=True)):
         if not np.isfinite(square):
             raise ValueError(data.problem("overflow", p))

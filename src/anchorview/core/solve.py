@@ -36,16 +36,12 @@ from anchorview.views.row_source import RowSource
 ViewImportance = Mapping[str, float] | None
 """Importance of views by name, 1 for those that are not named; None if all count the same."""
 
-
 LARGEST_IMPORTANCE = 1e9
 """With larger differences, rounding hides all other views."""
 
 
 def importance_of_views(given: ViewImportance, names: Sequence[str]) -> Array:
-    """Importance of each view, relative to the mean over the views.
-
-    Raises if a view is unknown, or its importance is not a positive number.
-    """
+    """Importance of each view, relative to the mean over the views; raises if it is not valid."""
     values: Mapping[str, Any] = given or {}
     for name, value in values.items():
         if name not in names:

@@ -158,10 +158,7 @@ def _leading_subspaces(
 
 
 def iterated_subspaces(multiply: Callable[[Bases], Bases], bases: Bases, steps: int) -> Bases:
-    """Directions that nearly span leading right singular vectors, by steps ``V = orth(X'X V)``.
-
-    `multiply` computes ``X'X V`` of each view.
-    """
+    """Directions that nearly span leading right singular vectors, if `multiply` is ``X'X V``."""
     for step in range(steps):
         report_progress("truncating", step, steps)
         bases = {p: orthonormal(product) for p, product in multiply(bases).items()}

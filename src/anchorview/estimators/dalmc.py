@@ -21,7 +21,7 @@ from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
-from anchorview.core.cost_model import Plan, plan, plan_in_passes
+from anchorview.core.cost_model import Plan, plan
 from anchorview.core.embed import embedded_samples, embedder_of
 from anchorview.core.running_sums import CHUNK_SCALINGS, RunningSums
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
@@ -515,12 +515,13 @@ class DALMC(EmbeddingClusterer):
             routes = (*EXACT_ROUTES, "truncated") if self.init == "gcca" else EXACT_ROUTES
         else:
             routes = (self.solver,)  # type: ignore[assignment]
+        planned = plan(source, routes, wanted, n_anchors, self.max_iter, self.memory_limit)
         if not source.in_parts:
-            limit = self.memory_limit
-            return plan(source.read(), routes, wanted, n_anchors, self.max_iter, limit), source
-        planned, products = plan_in_passes(source, routes, wanted)
-        source = source.with_room(products, n_anchors if folder is None else 0)
-        return replace(planned, memory={planned.route: source.pass_memory()}), source
+            return planned, source
+        route = planned.route
+        source = source.with_room(planned.memory[route], n_anchors if folder is None else 0)
+        work, memory = {route: planned.work[route]}, {route: source.pass_memory()}
+        return replace(planned, work=work, memory=memory), source
 
     def _require_embeds_new_samples(self) -> None:
         if self.variant != "dalmc" or getattr(self, "_embedder", self) is None:
