@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix
 
 from anchorview.inspection.labeled_parts import label_values
-from anchorview.metrics import clustering_accuracy, pairwise_f1
+from anchorview.metrics import clustering_scores
 from anchorview.views.alignment import matched_rows
 
 
@@ -101,42 +99,25 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
     others = others[rows_of_b]
     if other_ids is not None and (ids is None or isinstance(ids, pd.RangeIndex)):
         ids = other_ids[rows_of_b]
-    codes_a, clusters_a = pd.factorize(labels, sort=True)
-    codes_b, clusters_b = pd.factorize(others, sort=True)
-    counts = contingency_matrix(codes_a, codes_b)
-    match_of = np.full(len(clusters_a), -1)
-    rows, columns = linear_sum_assignment(counts, maximize=True)
-    shared = counts[rows, columns] > 0
-    match_of[rows[shared]] = columns[shared]
-
-    matched = np.flatnonzero(match_of >= 0)
-    order = np.concatenate(
-        [match_of[matched], np.setdiff1d(np.arange(len(clusters_b)), match_of[matched])]
-    )
-    moved = np.flatnonzero(match_of[codes_a] != codes_b)
-    # Position -1, of clusters without a match, is the last.
-    names = np.array([*clusters_b, None], dtype=object)
-    expected = pd.Series(names[match_of[codes_a[moved]]]).infer_objects()
+    table = pd.crosstab(labels, others, rownames=["a"], colnames=["b"])
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    shared = table.to_numpy()[rows, columns] > 0
+    rows, columns = rows[shared], columns[shared]
+    matching = pd.Series(table.columns[columns], table.index[rows], name="b")
+    rest = np.setdiff1d(np.arange(table.shape[1]), columns)
+    expected = matching.astype(object).reindex(labels)
+    expected = expected.where(expected.notna(), None).to_numpy()
+    moved = np.flatnonzero(expected != others)
+    scores = clustering_scores(labels, others)
     return PartitionComparison(
-        table=pd.DataFrame(
-            counts[:, order],
-            index=pd.Index(clusters_a, name="a"),
-            columns=pd.Index(clusters_b[order], name="b"),
-        ),
-        matching=pd.Series(
-            clusters_b[match_of[matched]], index=pd.Index(clusters_a[matched], name="a"), name="b"
-        ),
-        scores={
-            "ACC": clustering_accuracy(codes_a, codes_b),
-            "NMI": float(normalized_mutual_info_score(codes_a, codes_b)),
-            "F1": pairwise_f1(codes_a, codes_b),
-            "ARI": float(adjusted_rand_score(codes_a, codes_b)),
-        },
+        table=table.iloc[:, np.append(columns, rest)],
+        matching=matching,
+        scores={name: scores[name] for name in ("ACC", "NMI", "F1", "ARI")},
         moved=pd.DataFrame(
             {
                 "sample": moved if ids is None else ids[moved],
                 "from": labels[moved],
-                "expected": expected,
+                "expected": pd.Series(expected[moved]).infer_objects(),
                 "to": others[moved],
             }
         ),
