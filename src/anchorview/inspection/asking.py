@@ -2,7 +2,6 @@
 
 from functools import partial
 from numbers import Integral
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from anchorview.estimators.known.known_labels import known_labels
 from anchorview.estimators.partitions.consensus import cluster_members
 from anchorview.estimators.partitions.coordinates import LocatedSamples
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
-from anchorview.views.container import MultiViewData, ViewsLike, concatenate_samples
-from anchorview.views.row_source import selected_rows
+from anchorview.views.container import MultiViewData, ViewsLike
 
 N_STOOD_FOR, N_CANDIDATES = 1_500, 600
 """Maximum number of samples that are stood for, and of those to choose from: half of these are the
@@ -102,11 +100,10 @@ def ask(model: Any, X: ViewsLike, n: int = 10) -> pd.DataFrame:
     positions, owners = _cover(similar(candidates), similar(taken), doubt[stood_for], int(n))
     chosen = candidates[positions]
     counts = np.bincount(owners[owners >= 0], minlength=len(chosen))
-    own = labeled.source.map_rows(explanation.labels, None, np.int32, "labels", None)
     return pd.DataFrame(
         {
             "sample": labeled.sample_index[chosen],
-            "cluster": labeled.clusters[np.asarray(own[chosen])],
+            "cluster": labeled.clusters[labeled.labels()[chosen]],
             "stands_for": np.round(counts * size / len(stood_for)).astype(int),
         }
     )
@@ -132,12 +129,6 @@ def _same_samples(model: Any, labeled: LabeledSource) -> bool:
     if model.sample_ids_ is None:
         return len(labeled.source) == model.n_samples_fit_
     return labeled.sample_index.equals(pd.Index(np.asarray(model.sample_ids_)))
-
-
-def _rows_of(labeled: LabeledSource, rows: Array) -> MultiViewData:
-    """Samples at some positions, in memory, in ascending order."""
-    function = partial(selected_rows, np.sort(rows))
-    return concatenate_samples(*labeled.source.reduce_as_is(function, add, "reading samples"))
 
 
 def _similarity(
@@ -251,6 +242,6 @@ def _located(
 ) -> tuple[LocatedSamples, Array]:
     """Samples at ascending positions among the landmarks, and their labels in the partitions."""
     labeler = explanation.labeler
-    data = explanation.prepare(_rows_of(labeled, rows)).with_views(labeler.used)
+    data = explanation.prepare(labeled.samples(np.sort(rows))).with_views(labeler.used)
     samples = LocatedSamples(labeler.families, data)
     return samples, labeler.clustering.without_classes.partitions(samples)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,19 +68,20 @@ class ClusterMoments(NamedTuple):
         Those of the clusters before and after it are merged; subtracting the cluster from all
         samples would lose digits.
         """
-        n_clusters, width = self.nonzeros.shape
-        nothing = ClusterMoments(Moments(*np.zeros((3, width))), np.zeros(width))
-        before, after = [nothing], [nothing]
-        for c in range(n_clusters - 1):
-            before.append(before[-1].merged(self.of_clusters(c)))
-            after.append(after[-1].merged(self.of_clusters(n_clusters - 1 - c)))
-        return _stacked(before).merged(_stacked(after[::-1]))
+        nothing = _no_moments(self.nonzeros.shape[1:])
+        clusters = [self.of_clusters(c) for c in range(len(self.nonzeros))]
+        before = accumulate(clusters[:-1], ClusterMoments.merged, initial=nothing)
+        after = accumulate(clusters[:0:-1], ClusterMoments.merged, initial=nothing)
+        return _stacked([*before]).merged(_stacked([*after][::-1]))
+
+
+def _no_moments(shape: tuple[int, ...]) -> ClusterMoments:
+    return ClusterMoments(Moments(*np.zeros((3, *shape))), np.zeros(shape))
 
 
 def _stacked(clusters: Sequence[ClusterMoments]) -> ClusterMoments:
-    values = zip(*(cluster.values for cluster in clusters), strict=True)
-    nonzeros = np.stack([cluster.nonzeros for cluster in clusters])
-    return ClusterMoments(Moments(*map(np.stack, values)), nonzeros)
+    values, nonzeros = zip(*clusters, strict=True)
+    return ClusterMoments(Moments(*map(np.stack, zip(*values, strict=True))), np.stack(nonzeros))
 
 
 class Feature(NamedTuple):
@@ -197,8 +199,7 @@ def _view_moments(n_clusters: int, part: MultiViewData, p: int, labels: Array) -
         block_weights = None if weights is None else weights[block]
         return ClusterMoments.of(values, labels[block], n_clusters, block_weights)
 
-    shape = n_clusters, view.shape[1]
-    total = ClusterMoments(Moments(*np.zeros((3, *shape))), np.zeros(shape))
+    total = _no_moments((n_clusters, view.shape[1]))
     blocks = row_slices(len(labels), _block_rows(view, n_clusters))
     for block, moments in parallel_map(block_moments, blocks):
         total = total.merged(moments)

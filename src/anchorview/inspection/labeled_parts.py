@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,10 @@ from anchorview.estimators.preparation import Preparation, words_of_texts
 from anchorview.estimators.relabeling import named
 from anchorview.sources.open_source import open_source
 from anchorview.views.alignment import matched_rows
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import selection_like_fit
-from anchorview.views.row_source import Merge, PartFunction, Result, RowSource
+from anchorview.views.row_source import Merge, PartFunction, Result, RowSource, selected_rows
 from anchorview.views.sample_design import ids_in_memory
 from anchorview.views.table_columns import TableView
 
@@ -79,6 +80,15 @@ class LabeledSource:
         required = 2 * 8.0 * len(self.source) * (width or 1)
         require_memory(required, f"A table of {stage}", "Give fewer samples at a time.")
         return np.asarray(self.source.map_rows(function, width, np.float64, stage, None))
+
+    def labels(self) -> Array:
+        """Positions in `clusters` for all samples."""
+        return np.asarray(self.source.map_rows(self.labels_of, None, np.int32, "labels", None))
+
+    def samples(self, rows: Array) -> MultiViewData:
+        """Samples at ascending positions, in memory."""
+        function = partial(selected_rows, rows)
+        return concatenate_samples(*self.source.reduce_as_is(function, add, "reading samples"))
 
     @cached_property
     def sample_index(self) -> "pd.Index[Any]":

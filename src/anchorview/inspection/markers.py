@@ -9,7 +9,6 @@ import pandas as pd
 from scipy import stats
 
 from anchorview._utils.moments import as_counts
-from anchorview._utils.text import percent
 from anchorview._utils.typing import Array
 from anchorview.inspection.cluster_moments import (
     ClusterMoments,
@@ -26,6 +25,10 @@ MAX_EFFECT = 1e6
 
 EFFECT_ROUNDING = 1e-9
 """Share by which effects differ that are equal but for rounding, as those of two levels."""
+
+
+OF_KINDS = ["column", "kind", "lift", "odds_ratio"]
+"""Columns of the table that say nothing if all features are numbers."""
 
 
 @filled
@@ -107,11 +110,18 @@ def cluster_markers(
     """
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features={n_features} should be >= 1, or None for all.")
-    return marker_table(labeled_source(model_or_labels, X), n_features)
+    table = marker_table(labeled_source(model_or_labels, X), n_features)
+    only_numbers = {*table.get("kind", ())} <= {"number"}
+    return table.drop(columns=OF_KINDS, errors="ignore") if only_numbers else table
 
 
 def _all(features: Sequence[Feature]) -> Array:
     return np.ones(len(features), dtype=bool)
+
+
+def labeled_moments(labeled: LabeledSource, stage: str) -> list[ViewMoments]:
+    """Moments of the features of each view by cluster, in one pass."""
+    return labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, stage)
 
 
 def marker_table(
@@ -120,13 +130,8 @@ def marker_table(
     moments: Sequence[ViewMoments] | None = None,
     are_compared: Callable[[Sequence[Feature]], Array] = _all,
 ) -> pd.DataFrame:
-    """Table of :func:`cluster_markers`, from the moments of each view if they are known.
-
-    `are_compared` says which features of a view are in the table.
-    """
-    if moments is None:
-        work = partial(part_moments, len(labeled.clusters))
-        moments = labeled.reduce(work, merge_views, "markers")
+    """Table of :func:`cluster_markers`, with the columns of tables; `moments` if they are known."""
+    moments = labeled_moments(labeled, "markers") if moments is None else moments
     names = labeled.feature_names
     flat = [view.features(names[p]) for p, view in enumerate(moments)]
     has_samples = np.any([view.values.weight.any(axis=1) for view, _ in flat], axis=0)
@@ -136,8 +141,7 @@ def marker_table(
             f"All samples of X are in cluster {clusters[0]}, so there is nothing outside to "
             "compare it with. Use more clusters or more samples."
         )
-    views: list[str] = []
-    features: list[Feature] = []
+    features: list[tuple[str, ...]] = []
     columns = []
     for p, (view, of_view) in enumerate(flat):
         if not view.values.weight.any():
@@ -151,55 +155,44 @@ def marker_table(
         kept = np.flatnonzero(are_compared(of_view))
         statistics = _statistics(inside, outside)
         columns.append({name: values[:, kept] for name, values in statistics.items()})
-        views += [labeled.view_names[p]] * len(kept)
-        features += [of_view[j] for j in kept]
+        features += [(labeled.view_names[p], *of_view[j]) for j in kept]
     if not features:
         return pd.DataFrame()
     table = {name: np.hstack([view[name] for view in columns]) for name in columns[0]}
     table["q_value"] = adjusted_p_values(table["p_value"])
 
-    is_level = np.array([feature.kind == "level" for feature in features])
+    texts = np.array(features, object)
     # Of two levels, that which is more frequent in the cluster comes first; NaN, of features that
     # cannot be compared, come last.
-    effect = table["effect"]
+    effect, is_level = table["effect"], texts[:, 3] == "level"
     size = np.abs(effect) * np.where(is_level & (effect < 0), 1 - EFFECT_ROUNDING, 1)
     order = np.argsort(-size, axis=1, kind="stable")[:, :n_features]
     n_clusters, n_rows = order.shape
-    texts = np.array(
-        [(view, *feature) for view, feature in zip(views, features, strict=True)], object
-    )
     view_names, feature_names, column_names, kinds = texts[order.ravel()].T
     sorted_columns = {
         name: np.take_along_axis(values, order, axis=1).ravel() for name, values in table.items()
     }
-    markers: dict[str, Any] = {
-        "cluster": np.repeat(clusters, n_rows),
-        "view": view_names,
-        "feature": feature_names,
-        "rank": np.tile(np.arange(1, n_rows + 1), n_clusters),
-        **sorted_columns,
-    }
-    if any(feature.kind != "number" for feature in features):
-        means = markers["mean_in"], markers["mean_out"]
-        a, b = (np.where(kinds == "level", shares, np.nan) for shares in means)
-        markers |= {"column": column_names, "kind": kinds}
-        with np.errstate(divide="ignore", invalid="ignore"):
-            markers |= {"lift": a / b, "odds_ratio": a * (1 - b) / (b * (1 - a))}
-    return pd.DataFrame(markers)
+    means = sorted_columns["mean_in"], sorted_columns["mean_out"]
+    a, b = (np.where(kinds == "level", shares, np.nan) for shares in means)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lift, odds_ratio = a / b, a * (1 - b) / (b * (1 - a))
+    of_kinds = (column_names, kinds, lift, odds_ratio)
+    return pd.DataFrame(
+        {
+            "cluster": np.repeat(clusters, n_rows),
+            "view": view_names,
+            "feature": feature_names,
+            "rank": np.tile(np.arange(1, n_rows + 1), n_clusters),
+            **sorted_columns,
+            **dict(zip(OF_KINDS, of_kinds, strict=True)),
+        }
+    )
 
 
-def leading_markers(markers: pd.DataFrame, n_features: int, by: Sequence[str]) -> pd.DataFrame:
+def leading_markers(markers: pd.DataFrame, n_features: int, by: list[str]) -> pd.DataFrame:
     """The first rows of each group of rows; of the levels of a column, only the first."""
-    if "column" in markers:
-        markers = markers.drop_duplicates(["cluster", "view", "column"])
-    return markers.groupby(list(by), sort=False).head(n_features)
-
-
-def shares_text(marker: Any) -> str:
-    """Shares of the samples of a level inside and outside, for people; nothing for others."""
-    if marker.get("kind") != "level" or np.isnan(marker["effect"]):
-        return ""
-    return f"{percent(marker['mean_in'])} ({percent(marker['mean_out'])} elsewhere)"
+    markers = markers.drop_duplicates(["cluster", "view", "column"])
+    return markers.groupby(by, sort=False).head(n_features)
 
 
 def _statistics(inside: ClusterMoments, outside: ClusterMoments) -> dict[str, Array]:

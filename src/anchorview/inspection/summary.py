@@ -9,12 +9,13 @@ import pandas as pd
 from sklearn.utils import check_scalar
 
 from anchorview._utils.moments import Moments, as_counts, group_moments
+from anchorview._utils.text import percent
 from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import ClusterDistances, Explanation
 from anchorview.estimators.preparation import Preparation
 from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
 from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source, with_words
-from anchorview.inspection.markers import leading_markers, marker_table, shares_text
+from anchorview.inspection.markers import leading_markers, marker_table
 from anchorview.inspection.titles import cluster_titles
 from anchorview.inspection.typical_samples import Keep, merge_samples, nearest, samples_of_blocks
 from anchorview.inspection.view_contributions import PartContributions, contribution_moments
@@ -80,40 +81,59 @@ def cluster_summary(
     """
     check_scalar(n_features, "n_features", Integral, min_val=1)
     check_scalar(n_medoids, "n_medoids", Integral, min_val=1)
-    summary = summary_of(labeled_source(model_or_labels, X), n_features, n_medoids)
-    return with_borders(summary, model_or_labels)
+    labeled = labeled_source(model_or_labels, X)
+    summary, shares, sums = summarized(labeled, partial(nearest, n=n_medoids))
+    summary.insert(0, "title", cluster_titles(labeled, sums.moments, summary["size"].to_numpy()))
+    with_borders(summary, model_or_labels)
+    labels, positions = sums.samples[["label", "position"]].to_numpy().T
+    samples = labeled.sample_index[positions]
+    summary["medoids"] = [tuple(samples[labels == c].tolist()) for c in range(len(summary))]
+    features = _leading_features(labeled, sums, n_features)
+    summary["features"] = [features.get(cluster, ()) for cluster in labeled.clusters]
+    return summary.join(shares)
 
 
-def with_borders(summary: pd.DataFrame, model: Any) -> pd.DataFrame:
-    """Table of the clusters of a model with the column `border`, if the model judges them."""
+def with_borders(summary: pd.DataFrame, model: Any) -> None:
+    """Insert the column `border` in the table of the clusters of a model that judges them."""
     borders = getattr(model, "borders_", None)
     if borders is not None:
         words = pd.Series(borders, index=summary.index, dtype=object)
         position = summary.columns.get_indexer(pd.Index(["separation"]))[0] + 1
         summary.insert(position, "border", words.where(summary["size"] > 0, None))
-    return summary
 
 
-def summary_of(labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.DataFrame:
-    """Table of :func:`cluster_summary`."""
-    explanation = explanation_of(labeled)
-    keep = partial(nearest, n=n_medoids)
-    contributions, n_clusters = explanation.contributions(), len(labeled.clusters)
-    work = partial(_part_sums, explanation, contributions, labeled.words, n_clusters, keep)
-    sums = labeled.source.reduce_as_is(work, partial(_Sums.merged, keep=keep), "summarizing")
-    summary = distance_table(sums.distances, labeled.clusters)
-    labels, positions = sums.medoids[["label", "position"]].to_numpy().T
-    samples = labeled.sample_index[positions]
-    summary["medoids"] = [tuple(samples[labels == c].tolist()) for c in range(len(summary))]
-    sizes = summary["size"].to_numpy()
-    summary.insert(0, "title", cluster_titles(labeled, sums.moments, sizes))
-    features = _leading_features(labeled, sums, n_features)
-    summary["features"] = [features.get(cluster, ()) for cluster in labeled.clusters]
+class Sums(NamedTuple):
+    """What a summary needs to know about some samples."""
+
+    distances: Moments
+    contributions: Moments
+    moments: list[ViewMoments]
+    samples: pd.DataFrame
+
+    def merged(self, other: "Sums", keep: Keep) -> "Sums":
+        """The same about both; `keep` selects samples."""
+        return Sums(
+            self.distances.merged(other.distances),
+            self.contributions.merged(other.contributions),
+            merge_views(self.moments, other.moments),
+            merge_samples(self.samples, other.samples, keep),
+        )
+
+
+def summarized(labeled: LabeledSource, keep: Keep) -> tuple[pd.DataFrame, pd.DataFrame, Sums]:
+    """Numbers of the clusters, shares of the views in them, and all sums, in one pass."""
+    explanation, n_clusters = explanation_of(labeled), len(labeled.clusters)
+    work = partial(
+        _part_sums, explanation, explanation.contributions(), labeled.words, n_clusters, keep
+    )
+    merge = partial(Sums.merged, keep=keep)
+    sums = labeled.source.reduce_as_is(work, merge, "summarizing")
+    numbers = distance_table(sums.distances, labeled.clusters)
     support = np.maximum(sums.contributions.mean, 0)
     total = support.sum(axis=1, keepdims=True)
     shares = np.divide(support, total, out=np.full_like(support, np.nan), where=total > 0)
     names = [f"view:{name}" for name in explanation.view_names]
-    return summary.join(pd.DataFrame(shares, summary.index, names))
+    return numbers, pd.DataFrame(shares, numbers.index, names), sums
 
 
 def distance_moments(block: ClusterDistances, weights: Array | None = None) -> Moments:
@@ -152,24 +172,6 @@ def distance_table(moments: Moments, clusters: "pd.Index[Any]") -> pd.DataFrame:
     return pd.DataFrame(columns).set_index(clusters.rename("cluster"))
 
 
-class _Sums(NamedTuple):
-    """What a summary needs to know about some samples."""
-
-    distances: Moments
-    contributions: Moments
-    moments: list[ViewMoments]
-    medoids: pd.DataFrame
-
-    def merged(self, other: "_Sums", keep: Keep) -> "_Sums":
-        """The same about both; `keep` selects the medoids."""
-        return _Sums(
-            self.distances.merged(other.distances),
-            self.contributions.merged(other.contributions),
-            merge_views(self.moments, other.moments),
-            merge_samples(self.medoids, other.medoids, keep),
-        )
-
-
 def _part_sums(
     explanation: Explanation,
     contributions: PartContributions,
@@ -177,23 +179,22 @@ def _part_sums(
     n_clusters: int,
     keep: Keep,
     part: MultiViewData,
-) -> _Sums:
-    labels = np.empty(len(part), dtype=np.int32)
-    distances, medoids = [], []
+) -> Sums:
+    distances, samples = [], []
     for block in explanation.distances(part):
-        labels[block.rows] = block.labels
         distances.append(distance_moments(block, part.weights(block.rows)))
-        medoids.append(samples_of_blocks([block], part.first_row, keep))
-    return _Sums(
+        samples.append(samples_of_blocks([block], part.first_row))
+    in_part = pd.concat(samples)
+    return Sums(
         reduce(Moments.merged, distances),
         contribution_moments(contributions, n_clusters, part),
-        part_moments(n_clusters, with_words(words, part), labels),
-        keep(pd.concat(medoids)),
+        part_moments(n_clusters, with_words(words, part), in_part["label"].to_numpy()),
+        keep(in_part),
     )
 
 
 def _leading_features(
-    labeled: LabeledSource, sums: _Sums, n_features: int
+    labeled: LabeledSource, sums: Sums, n_features: int
 ) -> dict[Any, tuple[str, ...]]:
     """The leading features of each cluster in words; nothing if all samples are in one cluster."""
     if np.count_nonzero(sums.distances.weight[:, 0]) < 2:
@@ -201,8 +202,13 @@ def _leading_features(
     n_levels = sum(len(view.levels) for view in sums.moments)
     table = marker_table(labeled, n_features + n_levels, sums.moments)
     table = leading_markers(table, n_features, ["cluster"])
-    texts = [
-        f"{row['view']}: {row['feature']} {shares_text(row)}".rstrip()
-        for row in table.to_dict("records")
-    ]
+    texts = [_feature_text(row) for row in table.to_dict("records")]
     return pd.Series(texts, table.index).groupby(table["cluster"]).agg(tuple).to_dict()
+
+
+def _feature_text(marker: Any) -> str:
+    """A feature with its view; of a level, with its shares inside and outside."""
+    text = f"{marker['view']}: {marker['feature']}"
+    if marker["kind"] != "level" or np.isnan(marker["effect"]):
+        return text
+    return f"{text} {percent(marker['mean_in'])} ({percent(marker['mean_out'])} elsewhere)"

@@ -6,7 +6,6 @@ Features of embeddings ("e117", "pc3") and those without names say nothing, and 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,9 @@ import pandas as pd
 from anchorview._utils.text import number_text, shorten
 from anchorview._utils.typing import Array
 from anchorview.estimators.preparation import words_of_texts
-from anchorview.inspection.cluster_moments import (
-    Feature,
-    ViewMoments,
-    merge_views,
-    part_moments,
-)
+from anchorview.inspection.cluster_moments import Feature, ViewMoments
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
-from anchorview.inspection.markers import leading_markers, marker_table
+from anchorview.inspection.markers import labeled_moments, leading_markers, marker_table
 from anchorview.views.container import MultiViewData
 
 MAX_ROWS = 10_000
@@ -102,8 +96,7 @@ def titles_of_fit(model: Any, data: MultiViewData) -> tuple[str, ...] | None:
     words = words_of_texts(model, labeled.source, labeled.view_names)
     if words is not None:
         labeled = replace(labeled, words=words, feature_names=words.feature_names)
-    work = partial(part_moments, len(labeled.clusters))
-    moments = labeled.reduce(work, merge_views, "titles")
+    moments = labeled_moments(labeled, "titles")
     sizes = np.bincount(model.labels_[rows])[labeled.clusters]
     found = dict(zip(labeled.clusters, cluster_titles(labeled, moments, sizes), strict=True))
     return tuple(found.get(c, f"cluster {c}") for c in range(model.n_clusters_fit_))
@@ -113,8 +106,6 @@ def _pieces_by_cluster(markers: pd.DataFrame, narrow: Iterable[str]) -> dict[Any
     """What may be in the title of each cluster, the strongest first."""
     if not len(markers):
         return {}
-    if "column" not in markers:
-        markers = markers.assign(column=markers["feature"], kind="number")
     markers = markers.assign(strength=markers["effect"].abs().clip(upper=LARGE_EFFECT))
     markers = markers[markers["strength"] >= MIN_EFFECT]
     levels = markers.loc[markers["kind"] == "level", ["view", "column", "feature"]]

@@ -14,7 +14,6 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.base import of_known_samples_only
 from anchorview.estimators.explanation import ClusterDistances, Explanation
 from anchorview.inspection.labeled_parts import (
-    LabeledSource,
     filled,
     labeled_source,
     require_labels,
@@ -26,13 +25,10 @@ Keep = Callable[[pd.DataFrame], pd.DataFrame]
 """Selects and orders samples of a table of :func:`samples_of_blocks`; can be pickled."""
 
 
-def samples_of_blocks(
-    blocks: Iterable[ClusterDistances], first_row: int, keep: Keep
-) -> pd.DataFrame:
-    """Samples that are kept of the blocks of a part that starts at a row.
+def samples_of_blocks(blocks: Iterable[ClusterDistances], first_row: int = 0) -> pd.DataFrame:
+    """Samples of the blocks of a part that starts at a row, one per row.
 
-    The columns are `position`, `label`, `second`, the second-best cluster, `confidence`,
-    `second_confidence`, that in the second-best cluster, and `distance` to the center.
+    Of the second-best cluster, `second`, there is `second_confidence`; `distance` is to the center.
     """
     parts = [
         pd.DataFrame(
@@ -47,7 +43,7 @@ def samples_of_blocks(
         )
         for block in blocks
     ]
-    return keep(pd.concat(parts))
+    return pd.concat(parts)
 
 
 def merge_samples(a: pd.DataFrame, b: pd.DataFrame, keep: Keep) -> pd.DataFrame:
@@ -65,14 +61,16 @@ def _least_certain(samples: pd.DataFrame, n: int) -> pd.DataFrame:
     return samples.iloc[np.lexsort((samples["position"], samples["confidence"]))[:n]]
 
 
-def kept_samples(labeled: LabeledSource, keep: Keep, stage: str) -> pd.DataFrame:
-    """Samples of a source that are kept, in one pass over its parts."""
-    function = partial(_part_samples, explanation_of(labeled), keep)
-    return labeled.source.reduce_as_is(function, partial(merge_samples, keep=keep), stage)
+def _kept_samples(model_or_labels: Any, X: ViewsLike, keep: Keep, stage: str) -> pd.DataFrame:
+    """Table of the samples that are kept, in one pass over the parts."""
+    labeled = labeled_source(model_or_labels, X)
+    work = partial(_part_samples, explanation_of(labeled), keep)
+    samples = labeled.source.reduce_as_is(work, partial(merge_samples, keep=keep), stage)
+    return _named(samples, labeled.clusters, labeled.sample_index)
 
 
 def _part_samples(explanation: Explanation, keep: Keep, part: MultiViewData) -> pd.DataFrame:
-    return samples_of_blocks(explanation.distances(part), part.first_row, keep)
+    return keep(samples_of_blocks(explanation.distances(part), part.first_row))
 
 
 def _named(samples: pd.DataFrame, clusters: Any, index: "pd.Index[Any]") -> pd.DataFrame:
@@ -121,9 +119,8 @@ def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> p
     True
     """
     check_scalar(n_samples, "n_samples", Integral, min_val=1)
-    labeled = labeled_source(model_or_labels, X)
-    samples = kept_samples(labeled, partial(nearest, n=n_samples), "representatives")
-    table = _named(samples, labeled.clusters, labeled.sample_index)
+    keep = partial(nearest, n=n_samples)
+    table = _kept_samples(model_or_labels, X, keep, "representatives")
     table["rank"] = table.groupby("cluster", sort=False).cumcount() + 1
     return table[["cluster", "rank", "sample", "distance", "confidence", "second_cluster"]]
 
@@ -174,14 +171,12 @@ def doubtful(
     if X is None:
         table = _doubtful_of_fit(model_or_labels, keep)
     else:
-        labeled = labeled_source(model_or_labels, X)
-        samples = kept_samples(labeled, keep, "doubtful samples")
-        table = _named(samples, labeled.clusters, labeled.sample_index)
+        table = _kept_samples(model_or_labels, X, keep, "doubtful samples")
     return table[["sample", "cluster", "confidence", "second_cluster"]]
 
 
 def _doubtful_of_fit(model: Any, keep: Keep) -> pd.DataFrame:
-    """Table of the samples of `fit` that are kept, from what a model has stored."""
+    """Table of the samples of `fit` that are kept."""
     if not hasattr(model, "__anchorview_explain__"):
         raise ValueError(
             f"{type(model).__name__} does not store how certain the samples are: give X, the views "
@@ -191,21 +186,24 @@ def _doubtful_of_fit(model: Any, keep: Keep) -> pd.DataFrame:
     model = of_known_samples_only(model)
     if not len(model.labels_):
         raise ValueError("The model was saved without the results of its samples: give X.")
+    names, ids = model.cluster_names_, model.sample_ids_
+    clusters = pd.RangeIndex(model.n_clusters_) if names is None else pd.Index(names)
+    index = pd.RangeIndex(len(model.labels_)) if ids is None else pd.Index(np.asarray(ids))
+    return _named(keep(stored_samples(model)), clusters, index)
+
+
+def stored_samples(model: Any) -> pd.DataFrame:
+    """Samples of `fit`, from what a model that explains itself has stored."""
     if hasattr(model, "second_labels_"):
         stored = (model.labels_, model.second_labels_, model.confidence_)
         columns = zip(("label", "second", "confidence"), map(np.asarray, stored), strict=True)
         position = np.arange(len(model.labels_))
-        samples = keep(pd.DataFrame({**dict(columns), "position": position, "distance": np.nan}))
-    else:
-        require_memory(
-            float(model.embedding_.nbytes), "Reading embedding_", "Give X, which is read in parts."
-        )
-        rows = model.__anchorview_explain__().distances_of_rows(np.asarray(model.embedding_))
-        samples = samples_of_blocks(rows, 0, keep)
-    names, ids = model.cluster_names_, model.sample_ids_
-    clusters = pd.RangeIndex(model.n_clusters_) if names is None else pd.Index(names)
-    index = pd.RangeIndex(len(model.labels_)) if ids is None else pd.Index(np.asarray(ids))
-    return _named(samples, clusters, index)
+        return pd.DataFrame({**dict(columns), "position": position, "distance": np.nan})
+    require_memory(
+        float(model.embedding_.nbytes), "Reading embedding_", "Give X, which is read in parts."
+    )
+    explanation, rows = model.__anchorview_explain__(), np.asarray(model.embedding_)
+    return samples_of_blocks(explanation.distances_of_rows(rows))
 
 
 @filled

@@ -2,9 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -26,12 +24,7 @@ from anchorview.inspection.labeled_parts import (
     require_labels,
 )
 from anchorview.inspection.view_means import explanation_of
-from anchorview.views.container import (
-    MultiViewData,
-    ViewsLike,
-    concatenate_samples,
-    container_with_views,
-)
+from anchorview.views.container import MultiViewData, ViewsLike, container_with_views
 
 PartContributions = Callable[[MultiViewData], tuple[Array, Array]]
 """Clusters of the samples of a part, and contributions of their views; can be pickled."""
@@ -184,8 +177,8 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         rows = _rows_with(data, [p])
         only = DALMC(n_clusters, random_state=0, **same)
         alone[p, rows] = only.fit(data.with_views([p])[rows]).labels_
-    between = _agreement_of_views(alone)
-
+    common = [[_agreement(a, b, MIN_COMMON) for b in alone] for a in alone]
+    between = np.where(np.eye(n_views), np.nan, common)
     table = []
     for p in range(n_views):
         report_progress("leaving out views", n_views + p, 2 * n_views)
@@ -200,8 +193,11 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         without = np.full(len(data), -1)
         without[rows] = refit.labels_
         with_others, among_others = compared_agreement(between, p)
-        gains = [_mean_agreement(labels_of, alone[others]) for labels_of in (labels, without)]
-        agreement = adjusted_rand_score(labels[rows], refit.labels_)
+        gains = [
+            float(np.mean([_agreement(clusters, one) for one in alone[others]]))
+            for clusters in (labels, without)
+        ]
+        agreement = _agreement(labels, without)
         # A result that changes without a view depends on it.
         apart = contradicts(with_others, among_others) and agreement >= SAME_RESULT
         differs = apart or gains[1] - gains[0] > GAIN
@@ -219,21 +215,10 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
     return pd.DataFrame(table, index=pd.Index(data.names, name="view"))
 
 
-def _agreement_of_views(alone: Array) -> Array:
-    """Adjusted Rand index of every two views on common samples; NaN if there are too few."""
-    agreement = np.full((len(alone), len(alone)), np.nan)
-    for p, q in combinations(range(len(alone)), 2):
-        common = (alone[p] >= 0) & (alone[q] >= 0)
-        if common.sum() >= MIN_COMMON:
-            score = adjusted_rand_score(alone[p, common], alone[q, common])
-            agreement[p, q] = agreement[q, p] = score
-    return agreement
-
-
-def _mean_agreement(clusters: Array, alone: Array) -> float:
-    """Mean adjusted Rand index with the clusterings of views, on the samples that have the view."""
-    scores = [adjusted_rand_score(clusters[one >= 0], one[one >= 0]) for one in alone]
-    return float(np.mean(scores))
+def _agreement(a: Array, b: Array, least: int = 0) -> float:
+    """Adjusted Rand index on the samples that both have; NaN if these are fewer than `least`."""
+    common = (a >= 0) & (b >= 0)
+    return float(adjusted_rand_score(a[common], b[common])) if common.sum() >= least else np.nan
 
 
 def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
@@ -243,36 +228,23 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
             f"Give a fitted estimator that can be refitted, not {type(model).__name__}."
         )
     require_labels(model)
-    # Texts as they are: the model makes words of them.
-    labeled = replace(labeled_source(model, X), words=None)
-    step = -(-len(labeled.source) // MAX_REFIT_SAMPLES)
-    data, labels = labeled.reduce(partial(_part_samples, step), _merge, "reading")
+    labeled = labeled_source(model, X)
+    rows = np.arange(0, len(labeled.source), -(-len(labeled.source) // MAX_REFIT_SAMPLES))
+    data, labels = labeled.samples(rows), labeled.labels()[rows]
     fitted, explanation = fitted_views(model), labeled.explanation
     if fitted is None:
         # Labels need no finite values, but refits do.
         return container_with_views(data, data.views), labels
-    positions = zip(fitted.names, fitted.positions_in(labeled.source), strict=True)
-    missing = [name for name, position in positions if position is None]
-    if missing:
-        raise ValueError(f"X lacks the view {missing[0]!r}. Give all views of the fit.")
+    positions = fitted.positions_in(labeled.source)
+    if None in positions:
+        missing = fitted.names[positions.index(None)]
+        raise ValueError(f"X lacks the view {missing!r}. Give all views of the fit.")
     if explanation is None:
         return data.matched_to(fitted), labels
     prepared = explanation.prepare(data)
     # Sparse views without their batches: refits take them for views as they are given.
     views = (v.toarray() if isinstance(v, LowRankSum) else v for v in prepared.views)
     return container_with_views(prepared, tuple(views), nan_cells=True), labels
-
-
-def _part_samples(step: int, part: MultiViewData, labels: Array) -> tuple[MultiViewData, Array]:
-    # Positions, not a slice: the memory of a part is used again for the next.
-    rows = np.arange(-part.first_row % step, len(part), step)
-    return part[rows], labels[rows]
-
-
-def _merge(
-    a: tuple[MultiViewData, Array], b: tuple[MultiViewData, Array]
-) -> tuple[MultiViewData, Array]:
-    return concatenate_samples(a[0], b[0]), np.concatenate([a[1], b[1]])
 
 
 def _rows_with(data: MultiViewData, positions: list[int]) -> Array:
@@ -286,8 +258,7 @@ def _refitted(model: Any, positions: list[int], n_clusters: int) -> Any:
     """Return an unfitted copy of a model for some of its views."""
     refit = clone(model)
     known = refit.get_params()
-    params: dict[str, Any] = {"n_clusters": n_clusters, "verbose": 0}
-    params["preprocess"] = None
+    params: dict[str, Any] = {"n_clusters": n_clusters, "verbose": 0, "preprocess": None}
     if known.get("random_state") is None:
         params["random_state"] = 0
     if known.get("view_importance"):

@@ -9,8 +9,9 @@ import pandas as pd
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
-from anchorview.inspection import cluster_markers, compare_partitions
-from anchorview.inspection.markers import leading_markers
+from anchorview.inspection import compare_partitions
+from anchorview.inspection.labeled_parts import labeled_source
+from anchorview.inspection.markers import leading_markers, marker_table
 from anchorview.plotting.axes import (
     add_color_bar,
     axes_or_new,
@@ -100,12 +101,10 @@ class MarkerHeatmapDisplay:
         """
         if n_features < 1:
             raise ValueError(f"n_features={n_features} should be >= 1.")
-        markers = cluster_markers(model_or_labels, X)
+        markers = marker_table(labeled_source(model_or_labels, X))
         effects = _leading_effects(markers, n_features)
-        shares = None
-        if "kind" in markers:
-            levels = markers[markers["kind"] == "level"]
-            shares = _by_cluster(levels, "mean_in").reindex_like(effects)
+        levels = markers[markers["kind"] == "level"]
+        shares = _by_cluster(levels, "mean_in").reindex_like(effects) if len(levels) else None
         return cls(effects, shares).plot(ax, **plot_kw)
 
     def plot(

@@ -129,7 +129,7 @@ def _difference(row: Mapping[Any, Any], data: MultiViewData | None) -> dict[str,
     Of words and other values that are mostly 0, it is the share of samples that have any.
     """
     assert data is not None
-    kind, means = row.get("kind", "number"), (row["mean_in"], row["mean_out"])
+    kind, means = row["kind"], (row["mean_in"], row["mean_out"])
     text: Callable[[float], str] = number_text
     if kind == "date":
         text = date_text
@@ -153,7 +153,7 @@ def _values_of(row: int, differences: Sequence[Mapping[Any, Any]], fit: CheckedF
     for marker in differences:
         assert data is not None
         p = data.names.index(marker["view"])
-        column, names = marker.get("column", marker["feature"]), data.feature_names[p]
+        column, names = marker["column"], data.feature_names[p]
         has = data.available is None or data.available[row, p]
         if has and names is not None and len(names) <= MAX_NARROW:
             view, j = data.views[p], list(names).index(column)

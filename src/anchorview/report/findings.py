@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,17 +16,16 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import DOUBTFUL_SHARE, explanation_of_model
 from anchorview.estimators.partitions.candidates import POOL
 from anchorview.inspection import leave_one_view_out
-from anchorview.inspection.cluster_moments import merge_views, part_moments
 from anchorview.inspection.labeled_parts import labeled_source
-from anchorview.inspection.markers import leading_markers, marker_table
+from anchorview.inspection.markers import labeled_moments, leading_markers, marker_table
 from anchorview.inspection.summary import (
     distance_moments,
     distance_table,
-    summary_of,
+    summarized,
     with_borders,
 )
 from anchorview.inspection.titles import are_readable, cluster_titles
-from anchorview.inspection.typical_samples import kept_samples, nearest, samples_of_blocks
+from anchorview.inspection.typical_samples import nearest, stored_samples
 from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
 from anchorview.metrics import clustering_scores
 from anchorview.plotting.drawn_samples import DrawnSamples, stored_embedding
@@ -286,64 +285,56 @@ def inspect_level(level: CheckedFit) -> Findings:
 
 def _inspected(fit: CheckedFit) -> Findings:
     look = _overview_of_model if fit.data is None else _overview_of_views
-    clusters, certainty, representatives = look(fit)
+    clusters, samples = look(fit)
+    certainty = representatives = None
+    if fit.n_clusters > 1 and samples is not None:
+        certainty = _certainty(fit, samples)
+    if fit.data is not None:
+        typical = nearest(samples, N_REPRESENTATIVES).reset_index()
+        representatives = typical.rename(columns={"label": "cluster", "position": "row"})
     titles, markers, differences = _described_clusters(fit)
     return Findings(clusters, titles, certainty, representatives, markers, differences)
 
 
-Overview = tuple[pd.DataFrame, Certainty | None, pd.DataFrame | None]
-"""The fields `clusters`, `certainty` and `representatives` of `Findings`."""
-
-
-def _overview_of_model(fit: CheckedFit) -> Overview:
-    """What the model has stored about its samples."""
+def _overview_of_model(fit: CheckedFit) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """Numbers of the clusters, and all samples, as far as the model has stored them."""
     model, embedding = fit.model, stored_embedding(fit.model)
-    if hasattr(model, "__anchorview_explain__") and embedding is not None and not fit.is_auto:
-        explanation, rows = model.__anchorview_explain__(), np.asarray(embedding)
-        blocks = list(map(distance_moments, explanation.distances_of_rows(rows)))
-        clusters = distance_table(reduce(Moments.merged, blocks), pd.RangeIndex(fit.n_clusters))
-        samples = samples_of_blocks(explanation.distances_of_rows(rows), 0, _in_order)
-        return clusters, _certainty(fit, samples), None
     clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
-    certainty = None
-    if fit.is_auto:
-        certainty = _consensus(model, model.confidence_, model.second_labels_)
-    return clusters, certainty, None
+    has_rows = hasattr(model, "__anchorview_explain__") and embedding is not None
+    explains = fit.is_auto or has_rows
+    samples = stored_samples(model) if explains else None
+    if explains and not fit.is_auto:
+        blocks = model.__anchorview_explain__().distances_of_rows(np.asarray(embedding))
+        moments = reduce(Moments.merged, map(distance_moments, blocks))
+        clusters = distance_table(moments, pd.RangeIndex(fit.n_clusters))
+    return clusters, samples
 
 
-def _overview_of_views(fit: CheckedFit) -> Overview:
+def _overview_of_views(fit: CheckedFit) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Numbers of the clusters, and all samples."""
     # Labels of models that do not explain themselves are those of the fit, even if they predict.
     explains = hasattr(fit.model, "__anchorview_explain__") and hasattr(fit.model, "predict")
     labeled = labeled_source(fit.model if explains else fit.clusters[fit.labels], fit.data)
-    labeled = replace(labeled, clusters=pd.Index(fit.clusters.get_indexer(labeled.clusters)))
+    codes = fit.clusters.get_indexer(labeled.clusters)
+    numbers, shares, sums = summarized(replace(labeled, clusters=pd.Index(codes)), _in_order)
     # Labels say nothing about clusters without samples.
-    clusters = summary_of(labeled, 1, 1).reindex(range(fit.n_clusters))
+    clusters = numbers.join(shares).reindex(range(fit.n_clusters))
     clusters["size"], clusters["share"] = fit.sizes, fit.sizes / len(fit.labels)
-    samples = kept_samples(labeled, _in_order, "confidence")
-    samples["second"] = labeled.clusters[samples["second"].to_numpy()]
-    typical = nearest(samples, N_REPRESENTATIVES)
-    names = labeled.clusters[typical["label"].to_numpy()]
-    rows = pd.DataFrame({"cluster": names, "row": typical["position"].to_numpy()})
-    return clusters, _certainty(fit, samples), rows
+    columns = {name: codes[sums.samples[name].to_numpy()] for name in ("label", "second")}
+    return clusters, sums.samples.assign(**columns)
 
 
 def _in_order(samples: pd.DataFrame) -> pd.DataFrame:
     return samples.sort_values("position")
 
 
-def _certainty(fit: CheckedFit, samples: pd.DataFrame) -> Certainty | None:
-    if fit.n_clusters == 1:
-        return None
-    names = ("confidence", "second", "second_confidence")
-    confidence, second, others = (samples[name].to_numpy() for name in names)
+def _certainty(fit: CheckedFit, samples: pd.DataFrame) -> Certainty:
+    confidence, second = samples["confidence"].to_numpy(), samples["second"].to_numpy()
     if fit.is_auto:
-        return _consensus(fit.model, confidence, second)
-    return Certainty(confidence, second, others > DOUBTFUL_SHARE * confidence, MEMBERSHIP)
-
-
-def _consensus(model: Any, confidence: Array, second_labels: Array) -> Certainty:
-    limit = model.confidence_threshold_
-    return Certainty(confidence, second_labels, confidence < limit, CONSENSUS.format(limit))
+        limit = fit.model.confidence_threshold_
+        return Certainty(confidence, second, confidence < limit, CONSENSUS.format(limit))
+    doubtful = samples["second_confidence"].to_numpy() > DOUBTFUL_SHARE * confidence
+    return Certainty(confidence, second, doubtful, MEMBERSHIP)
 
 
 def _described_clusters(
@@ -359,7 +350,7 @@ def _described_clusters(
         return titles, None, None
     labeled = labeled_source(fit.labels, data)
     names = pd.Index(fit.cluster_names)[labeled.clusters]
-    moments = labeled.reduce(partial(part_moments, len(names)), merge_views, "markers")
+    moments = labeled_moments(labeled, "markers")
     n_rows = fit.n_clusters * data.shape[1]
     n_features = None if n_rows <= MAX_MARKER_ROWS else MAX_MARKER_ROWS // fit.n_clusters
     markers = leading_markers(

@@ -105,8 +105,7 @@ def _features(findings: Findings, view: str) -> str:
     if findings.differences is None:
         return ""
     rows = findings.differences[findings.differences["view"] == view]
-    column = "column" if "column" in rows else "feature"
-    strength = rows["effect"].abs().clip(upper=3).groupby(rows[column]).sum()
+    strength = rows["effect"].abs().clip(upper=3).groupby(rows["column"]).sum()
     names = strength.nlargest(3).index
     # Where every cluster has words of its own, none speaks for all.
     if len(strength) > 12:
