@@ -61,6 +61,7 @@ def many_clusters(tmp_path_factory):
                 "cluster": np.arange(k),
                 "view": "text",
                 "feature": [f"{EVIL} gene{c}" for c in range(k)],
+                "kind": "number",
                 "effect": 2.0,
                 "mean_in": 1.0,
                 "mean_out": 0.0,

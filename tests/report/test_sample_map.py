@@ -99,11 +99,11 @@ def test_points_have_the_values_of_their_samples_and_keep_their_shape(drawn, inc
     payload, rows = drawn[0]["payload"], drawn[1]
     assert payload["rows"] == rows.tolist()
     assert payload["ids"] == [sample_ids[row] for row in rows]
-    assert payload["cluster"] == model.labels_[rows].tolist()
+    assert payload["partitions"]["only"]["codes"] == model.labels_[rows].tolist()
     assert payload["confidence"] == np.floor(100 * model.confidence_[rows]).tolist()
     classes = payload["partitions"]["class"]
     assert [classes["names"][code] for code in classes["codes"]] == target[rows].tolist()
-    availability = payload["availability"]
+    availability = payload["partitions"]["availability"]
     for row, code in zip(rows, availability["codes"], strict=True):
         assert data.available[row, list(data.groups[code].views)].all()
         assert data.available[row].sum() == len(data.groups[code].views)
@@ -128,7 +128,7 @@ def test_points_have_their_cluster_at_each_level():
     contents = SampleContents(None, None, None, on_map=True)
     drawn = sample_map.sample_map(levels, "Coarse", contents).values
     assert drawn["levels"] == {"Coarse": 3, "Fine": 9}
-    codes = drawn["payload"]["partitions"]["Fine clusters"]["codes"]
+    codes = drawn["payload"]["partitions"]["Fine"]["codes"]
     assert codes == model.labels_at(9)[drawn["payload"]["rows"]].tolist()
 
 

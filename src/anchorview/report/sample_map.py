@@ -165,33 +165,34 @@ def sample_map(
         **_positions(positions),
         "rows": rows.tolist(),
         "ids": None if fit.sample_ids is None else [str(fit.sample_ids[row]) for row in rows],
-        "cluster": fit.labels[rows].tolist(),
-        "clusters": list(fit.cluster_names),
-        "titles": list(findings.titles),
+        "level": chosen,
         "palette": list(CLUSTER_COLORS),
         "texts": contents.short_texts(rows),
         "thumbnails": contents.thumbnails(rows),
     }
     colorings = {"cluster": "cluster"}
-    # By the names of colorings, and of the rows of tooltips.
-    partitions: dict[str, Any] = {}
-    for name, (level, of_level) in levels.items():
-        if name != chosen:
-            codes = level.labels[rows].tolist()
-            partitions[f"{name} clusters"] = {"names": list(of_level.titles), "codes": codes}
+    # By the names of levels, or of colorings.
+    partitions: dict[str, dict[str, Any]] = {
+        name: _partition(of_level.titles, level.labels[rows], level.cluster_names)
+        for name, (level, of_level) in levels.items()
+    }
     if fit.classes is not None:
         colorings["class"] = "known class"
         classes = pd.Series(fit.classes[rows])
-        partitions["class"] = _coded(classes.mask(classes == UNKNOWN_CLASS))
-    payload["partitions"] = partitions
+        codes, names = pd.factorize(classes.mask(classes == UNKNOWN_CLASS), sort=True)
+        partitions["class"] = _partition(names, codes, range(len(names)))
     if findings.certainty is not None:
         colorings["confidence"] = "confidence"
         confidence = findings.certainty.confidence[rows]
         payload["confidence"] = np.floor(100 * confidence).astype(int).tolist()
-        payload["second"] = findings.certainty.second_labels[rows].tolist()
+        partitions[chosen]["second"] = findings.certainty.second_labels[rows].tolist()
     if fit.data is not None and fit.data.available is not None:
         colorings["availability"] = "available views"
-        payload["availability"] = _availability(fit.data, rows)
+        pattern = np.empty(len(fit.data), dtype=int)
+        for group in fit.data.groups:
+            pattern[group.rows] = group.group
+        partitions["availability"] = _partition(pattern_names(fit.data), pattern[rows])
+    payload["partitions"] = partitions
     values = {
         "payload": payload,
         "colorings": colorings,
@@ -202,10 +203,13 @@ def sample_map(
     return Interactive("sample_map.html.jinja", SCRIPTS, values)
 
 
-def _coded(values: "pd.Series[Any]") -> dict[str, list[Any]]:
-    """Names of groups, and the group of each point; -1 without one."""
-    codes, names = pd.factorize(values, sort=True)
-    return {"names": [str(name) for name in names], "codes": codes.tolist()}
+def _partition(names: Iterable[Any], codes: Array, short: Iterable[Any] = ()) -> dict[str, Any]:
+    """Names of groups, the group of each point, -1 without one, and short names."""
+    return {
+        "names": list(map(str, names)),
+        "codes": codes.tolist(),
+        "short": list(map(str, short)),
+    }
 
 
 def _positions(positions: Array) -> dict[str, list[int]]:
@@ -214,14 +218,6 @@ def _positions(positions: Array) -> dict[str, list[int]]:
     steps = RESOLUTION / max(float(np.ptp(positions, axis=0).max()), 1e-12)
     scaled = np.rint((positions - low) * steps).astype(int)
     return {"x": scaled[:, 0].tolist(), "y": (scaled[:, 1].max() - scaled[:, 1]).tolist()}
-
-
-def _availability(data: MultiViewData, rows: Array) -> dict[str, Any]:
-    """Names of the patterns of available views, and the pattern of each point."""
-    pattern = np.empty(len(data), dtype=int)
-    for group in data.groups:
-        pattern[group.rows] = group.group
-    return {"names": pattern_names(data), "codes": pattern[rows].tolist()}
 
 
 def pattern_names(data: MultiViewData) -> list[str]:

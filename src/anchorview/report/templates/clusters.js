@@ -7,6 +7,7 @@
   const MAX_OPEN_ON_PHONES = 4;
   const lists = [...document.querySelectorAll("ul.cards")];
   const find = (name) => document.getElementById(`cards-${name}`);
+  const nameBox = (card) => card.querySelector("input.name");
   const cards = [...main.children]; // Of the chosen level, in order
   const original = cards.map((card) => card.dataset.name);
   const titles = cards.map((card) => card.dataset.title);
@@ -24,13 +25,12 @@
 
   function show() {
     const wanted = find("search").value.trim().toLowerCase();
-    const typed = (card) => card.querySelector("input.name")?.value ?? "";
-    const text = (card) => `${card.textContent} ${card.dataset.title} ${typed(card)}`.toLowerCase();
+    const said = (card) => [card.textContent, card.dataset.title, nameBox(card)?.value];
+    const text = (card) => said(card).join(" ").toLowerCase();
     const ordered = [...list.children].sort(ORDERS[find("order").value]);
     const matching = ordered.filter((card) => text(card).includes(wanted));
     const shown = matching.slice(0, limit);
-    for (const card of ordered) card.hidden = true;
-    for (const card of shown) card.hidden = false;
+    for (const card of ordered) card.hidden = !shown.includes(card);
     list.append(...ordered);
     const all = anchorview.count(ordered.length, "cluster");
     const rest = matching.length - shown.length;
@@ -82,8 +82,6 @@
   });
 
   // Names; clusters with equal names are merged.
-
-  const nameBox = (card) => card.querySelector("input.name");
 
   function nameOf(cluster) {
     const typed = nameBox(cards[cluster])?.value.trim() || original[cluster];

@@ -3,12 +3,11 @@
 (() => {
   const inputs = [...document.querySelectorAll("#labeling input")];
   const button = document.getElementById("labeling-download");
-  const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
   const named = () => inputs.filter((input) => input.value.trim());
   for (const input of inputs)
     input.addEventListener("input", () => (button.disabled = !named().length));
   button.addEventListener("click", () => {
-    const rows = named().map((own) => [own.dataset.sample, own.value.trim()].map(quoted).join(","));
-    anchorview.download("classes.csv", "text/csv", ["sample,class", ...rows, ""].join("\n"));
+    const rows = named().map((input) => [input.dataset.sample, input.value.trim()]);
+    anchorview.downloadTable("classes.csv", [["sample", "class"], ...rows]);
   });
 })();

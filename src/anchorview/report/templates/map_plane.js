@@ -69,25 +69,11 @@ anchorview.MapPlane = class {
     this.draw();
   }
 
-  x(value) {
-    return value * this.scale * this.stretch + this.left;
-  }
-
-  y(value) {
-    return value * this.scale + this.top;
-  }
-
-  place(index) {
-    return [this.x(this.points.x[index]), this.y(this.points.y[index])];
-  }
-
-  toData([x, y]) {
-    return [(x - this.left) / (this.scale * this.stretch), (y - this.top) / this.scale];
-  }
-
-  has([x, y]) {
-    return x >= 0 && y >= 0 && x <= this.width && y <= this.height;
-  }
+  x = (value) => value * this.scale * this.stretch + this.left;
+  y = (value) => value * this.scale + this.top;
+  place = (index) => [this.x(this.points.x[index]), this.y(this.points.y[index])];
+  toData = ([x, y]) => [(x - this.left) / (this.scale * this.stretch), (y - this.top) / this.scale];
+  has = ([x, y]) => x >= 0 && y >= 0 && x <= this.width && y <= this.height;
 
   pointAt(place) {
     const radius = anchorview.MapPlane.HIT_RADIUS / this.scale;
@@ -115,10 +101,8 @@ anchorview.MapPlane = class {
     const zoomed = Math.sqrt(Math.sqrt(this.scale / this.fitted));
     const size = Math.min(9, Math.max(2.2, 9 - 1.4 * count) * zoomed);
     const alpha = Math.min(0.9, Math.max(0.45, 1.15 - 0.15 * count));
-    if (selected) {
-      this.drawPoints(size, 0.12, (index) => !selected[index]);
-      this.drawPoints(size, 0.95, (index) => selected[index]);
-    } else this.drawPoints(size, alpha, () => true);
+    this.drawPoints(size, selected ? 0.12 : alpha, (index) => !selected?.[index]);
+    if (selected) this.drawPoints(size, 0.95, (index) => selected[index]);
     context.globalAlpha = 1;
     const style = getComputedStyle(document.documentElement);
     const color = (name) => style.getPropertyValue(name).trim();
@@ -183,22 +167,19 @@ anchorview.MapPlane = class {
     this.canvas.dataset.labels = drawn.length;
   }
 
-  drawRing(ink) {
-    const { context } = this;
-    context.beginPath();
-    context.arc(...this.place(this.current), 8, 0, 2 * Math.PI);
-    Object.assign(context, { lineWidth: 2.5, strokeStyle: ink });
-    context.stroke();
+  drawRing(strokeStyle) {
+    const ring = new Path2D();
+    ring.arc(...this.place(this.current), 8, 0, 2 * Math.PI);
+    Object.assign(this.context, { lineWidth: 2.5, strokeStyle });
+    this.context.stroke(ring);
   }
 
-  drawLasso(accent) {
-    const { context } = this;
-    context.beginPath();
-    for (const [x, y] of this.lasso) context.lineTo(this.x(x), this.y(y));
-    context.closePath();
-    Object.assign(context, { fillStyle: accent, strokeStyle: accent, lineWidth: 2, globalAlpha: 0.15 });
-    context.fill();
-    context.globalAlpha = 1;
-    context.stroke();
+  drawLasso(color) {
+    const path = new Path2D();
+    for (const [x, y] of this.lasso) path.lineTo(this.x(x), this.y(y));
+    path.closePath();
+    Object.assign(this.context, { lineWidth: 2, strokeStyle: color, fillStyle: color + "26" });
+    this.context.fill(path);
+    this.context.stroke(path);
   }
 };

@@ -10,8 +10,8 @@ anchorview.MapPoints = class {
     this.n = data.x.length;
     this.rowIndex = new Map(data.rows.map((row, index) => [row, index]));
     this.extent = [data.x, data.y].map((values) => values.reduce((a, b) => Math.max(a, b), 1));
-    this.names = data.titles.slice();
-    this.level = "cluster"; // The coloring that shows the clusters of the level
+    this.renamed = this.partitions[this.level]; // The clusters of the chosen level
+    this.titles = this.renamed.names;
     this.colorBy("cluster");
   }
 
@@ -19,51 +19,47 @@ anchorview.MapPoints = class {
     return this.ids ? this.ids[index] : String(this.rows[index]);
   }
 
-  // Clusters with equal names are one group, with the color of the first.
   rename(names) {
-    this.names = names.map((name, c) => (name === this.clusters[c] ? this.titles[c] : name));
+    const { titles, renamed } = this;
+    renamed.names = names.map((name, c) => (name === renamed.short[c] ? titles[c] : name));
     this.colorBy(this.coloring);
   }
 
-  // Cluster of a sample at the level, and its name.
+  // Cluster of a sample at the level, and its name; or its name in another partition.
   codeOf(index) {
-    return (this.partitions[this.level]?.codes ?? this.cluster)[index];
+    return this.partitions[this.level].codes[index];
+  }
+
+  nameOf(index, partition = this.level) {
+    const { names, codes } = this.partitions[partition];
+    return names[codes[index]];
   }
 
   // The number, unless a person has given a name.
   numberOrName(index) {
-    const code = this.codeOf(index);
-    if (this.partitions[this.level]) return String(code);
-    return this.names[code] === this.titles[code] ? this.clusters[code] : this.names[code];
-  }
-
-  clusterOf(index) {
-    return (this.partitions[this.level]?.names ?? this.names)[this.codeOf(index)];
+    const { short } = this.partitions[this.level];
+    const [code, name] = [this.codeOf(index), this.nameOf(index)];
+    return short !== this.renamed.short || name === this.titles[code] ? short[code] : name;
   }
 
   colorBy(coloring) {
     this.coloring = coloring;
-    const shown = coloring === "cluster" ? this.level : coloring;
-    const first = new Map();
-    this.names.forEach((name, cluster) => first.has(name) || first.set(name, cluster));
-    const group = this.names.map((name) => first.get(name));
-    const byCluster = this.cluster.map((cluster) => group[cluster]);
-    let [groups, names] = [byCluster, this.names];
-    const partition = this.partitions[shown] ?? this.partitions[this.level];
-    if (partition) ({ codes: groups, names } = partition);
-    let colors = [...this.palette, "#808080"];
-    let codes = groups.map((code) => (code < 0 ? this.palette.length : code % this.palette.length));
+    const { names, codes, short } = this.partitions[coloring === "class" ? "class" : this.level];
+    // Clusters with equal names are one group, with the color of the first.
+    const group = names.map((name) => names.indexOf(name));
+    const groups = codes.map((code) => group[code] ?? -1);
+    const { length } = this.palette;
+    this.colors = [...this.palette, "#808080"];
+    this.codes = groups.map((code) => (code < 0 ? length : code % length));
     if (coloring === "confidence") {
-      codes = this.confidence.map((percent) => Math.min(4, Math.floor(percent / 20)));
-      colors = anchorview.MapPoints.RAMP;
+      this.codes = this.confidence.map((percent) => Math.min(4, Math.floor(percent / 20)));
+      this.colors = anchorview.MapPoints.RAMP;
     } else if (coloring === "availability") {
-      colors = [...this.palette.slice(0, 7), "#808080"]; // Rare patterns are gray.
-      codes = this.availability.codes.map((code) => Math.min(code, 7));
+      this.colors = [...this.palette.slice(0, 7), "#808080"]; // Rare patterns are gray.
+      this.codes = this.partitions.availability.codes.map((code) => Math.min(code, 7));
     }
-    this.codes = codes;
-    this.colors = colors;
     this.sortByColor();
-    this.labels = this.labelsOf(groups, names);
+    this.labels = this.labelsOf(groups, names, short);
     this.labelsAreClusters = coloring !== "class";
   }
 
@@ -76,15 +72,14 @@ anchorview.MapPoints = class {
   }
 
   // Names at the median of each group, moved to its nearest point; large groups first.
-  labelsOf(codes, names) {
+  labelsOf(codes, names, short) {
     const members = names.map(() => []);
     codes.forEach((code, index) => code >= 0 && members[code].push(index));
     const label = (indices, code) => {
       const middle = (values) => indices.map((i) => values[i]).sort((a, b) => a - b)[indices.length >> 1];
       const nearest = this.nearest(middle(this.x), middle(this.y), Infinity, 1, indices);
-      const text = anchorview.shorten(names[code], 30);
-      const short = names === this.names ? this.clusters[code] : String(code);
-      return { code, text, short, x: this.x[nearest], y: this.y[nearest], size: indices.length };
+      const [x, y, size] = [this.x[nearest], this.y[nearest], indices.length];
+      return { code, text: anchorview.shorten(names[code], 30), short: short[code], x, y, size };
     };
     const labels = members.map(label).filter(({ size }) => size);
     return labels.sort((a, b) => b.size - a.size);

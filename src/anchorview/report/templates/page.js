@@ -37,9 +37,8 @@
     table.tBodies[0].append(...rows);
   }
 
-  for (const sorter of document.querySelectorAll("button.sort")) {
+  for (const sorter of document.querySelectorAll("button.sort"))
     sorter.addEventListener("click", () => sort(sorter.closest("th")));
-  }
 
   // Wide tables say that they scroll.
 

@@ -13,26 +13,25 @@ anchorview.mapReady = (async () => {
   // Tooltips
 
   function tipRows(index) {
-    const cluster = points.clusterOf(index);
+    const { level, partitions, confidence } = points;
+    const [cluster, { names, second }] = [points.nameOf(index), partitions[level]];
     const rows = [["Cluster", cluster]];
-    const { class: known } = points.partitions;
-    if (known) rows.push(["Class", known.names[known.codes[index]] ?? "–"]);
-    if (points.confidence) rows.push(["Confidence", `${points.confidence[index]} %`]);
+    if (partitions.class) rows.push(["Class", points.nameOf(index, "class") ?? "–"]);
+    if (confidence) rows.push(["Confidence", `${confidence[index]} %`]);
     // Clusters may have been merged, here or before.
-    const second = points.names[points.second?.[index]] ?? cluster;
-    if (second !== cluster) rows.push(["Next cluster", second]);
-    const { availability } = points;
-    if (availability) rows.push(["Views", availability.names[availability.codes[index]]]);
+    const next = names[second?.[index]] ?? cluster;
+    if (next !== cluster) rows.push(["Next cluster", next]);
+    if (partitions.availability) rows.push(["Views", points.nameOf(index, "availability")]);
     return rows;
   }
 
   function showTip(index) {
+    if (index < 0) return hideTip();
     if (index === plane.current && !tip.hidden) return;
     plane.current = index;
     const list = anchorview.element("dl");
-    for (const [name, value] of tipRows(index)) {
+    for (const [name, value] of tipRows(index))
       list.append(anchorview.element("dt", name), anchorview.element("dd", value));
-    }
     const id = anchorview.shorten(points.id(index), 80);
     tip.replaceChildren(anchorview.element("strong", id), list);
     const row = points.rows[index];
@@ -42,9 +41,9 @@ anchorview.mapReady = (async () => {
     const [x, y] = plane.place(index);
     const { offsetWidth, offsetHeight } = tip;
     const beside = x + 14 + offsetWidth > plane.width ? x - 14 - offsetWidth : x + 14;
-    tip.style.left = `${Math.max(0, Math.min(plane.width - offsetWidth, beside))}px`;
-    const above = Math.min(plane.height - offsetHeight, y - offsetHeight / 2);
-    tip.style.top = `${Math.max(0, above)}px`;
+    const inside = (start, room) => `${Math.max(0, Math.min(room, start))}px`;
+    tip.style.left = inside(beside, plane.width - offsetWidth);
+    tip.style.top = inside(y - offsetHeight / 2, plane.height - offsetHeight);
     plane.draw();
   }
 
@@ -66,7 +65,7 @@ anchorview.mapReady = (async () => {
     const counts = new Map();
     for (const index of indices) {
       plane.selected[index] = 1;
-      const name = points.clusterOf(index);
+      const name = points.nameOf(index);
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     const listed = [...counts].sort((a, b) => b[1] - a[1]).map(([name, n]) => `${name} (${n})`);
@@ -88,15 +87,10 @@ anchorview.mapReady = (async () => {
     hideTip();
   }
 
-  function quoted(text) {
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  }
-
   function downloadSelected() {
     const chosen = everyone.filter((index) => plane.selected[index]);
-    const cells = (index) => [points.id(index), points.numberOrName(index)].map(quoted);
-    const lines = ["sample,cluster", ...chosen.map((index) => cells(index).join(","))];
-    anchorview.download("selected_samples.csv", "text/csv", lines.join("\r\n") + "\r\n");
+    const rows = chosen.map((index) => [points.id(index), points.numberOrName(index)]);
+    anchorview.downloadTable("selected_samples.csv", [["sample", "cluster"], ...rows]);
   }
 
   function locate(index) {
@@ -121,15 +115,13 @@ anchorview.mapReady = (async () => {
 
   // Pointer and keyboard
 
-  const inLasso = (event) => find("lasso").getAttribute("aria-pressed") === "true" || event.shiftKey;
+  const inLasso = (event) => canvas.classList.contains("lasso") || event.shiftKey;
   const position = (event) => [event.offsetX, event.offsetY];
   let drag = null;
 
   function hover(event) {
     const here = position(event);
-    const index = plane.pointAt(here);
-    if (index >= 0) showTip(index);
-    else hideTip();
+    showTip(plane.pointAt(here));
     canvas.style.cursor = inLasso(event) ? "crosshair" : plane.labelAt(here) ? "pointer" : "";
   }
 
@@ -197,15 +189,15 @@ anchorview.mapReady = (async () => {
   });
 
   function showLegend() {
-    const { colors, coloring, availability, partitions } = points;
+    const { colors, coloring, partitions } = points;
     let items = [];
     if (coloring === "confidence")
       items = colors.map((color, bin) => [color, `${20 * bin}–${20 * bin + 20} %`]);
     else if (coloring === "availability") {
-      const names = [...availability.names.slice(0, 7), "other patterns"];
-      items = names.slice(0, availability.names.length).map((name, code) => [colors[code], name]);
-    }
-    else if (partitions[coloring]?.codes.includes(-1)) items = [[colors.at(-1), "no known class"]];
+      const { names } = partitions.availability;
+      const shown = [...names.slice(0, 7), "other patterns"].slice(0, names.length);
+      items = shown.map((name, code) => [colors[code], name]);
+    } else if (partitions[coloring]?.codes.includes(-1)) items = [[colors.at(-1), "no known class"]];
     const entries = items.map(([color, text]) => {
       const entry = anchorview.element("li", text);
       entry.style.setProperty("--color", color);
@@ -224,21 +216,20 @@ anchorview.mapReady = (async () => {
   for (const button of levels)
     button.addEventListener("click", () => {
       for (const other of levels) other.ariaPressed = String(other === button);
-      points.level = `${button.dataset.level} clusters`;
+      points.level = button.dataset.level;
       points.colorBy(points.coloring);
       clear();
       document.dispatchEvent(new CustomEvent("anchorview:level", { detail: button.dataset.level }));
     });
-  find("lasso").addEventListener("click", ({ currentTarget }) => {
-    const pressed = currentTarget.getAttribute("aria-pressed") !== "true";
-    currentTarget.setAttribute("aria-pressed", String(pressed));
-    canvas.classList.toggle("lasso", pressed);
-  });
-  find("in").addEventListener("click", KEYS["+"]);
-  find("out").addEventListener("click", KEYS["-"]);
-  find("reset").addEventListener("click", KEYS[0]);
-  find("clear").addEventListener("click", clear);
-  find("download").addEventListener("click", downloadSelected);
+  const BUTTONS = {
+    lasso: () => (find("lasso").ariaPressed = String(canvas.classList.toggle("lasso"))),
+    in: KEYS["+"],
+    out: KEYS["-"],
+    reset: KEYS[0],
+    clear,
+    download: downloadSelected,
+  };
+  for (const [name, act] of Object.entries(BUTTONS)) find(name).addEventListener("click", act);
   find("search").addEventListener("change", (event) => search(event.target.value.trim()));
   for (const button of document.querySelectorAll("[data-locate]")) {
     const index = points.rowIndex.get(Number(button.dataset.locate));

@@ -16,6 +16,13 @@ const anchorview = {
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   },
 
+  // Rows of texts as a file for spreadsheets, which quotes what has a separator.
+  downloadTable(name, rows) {
+    const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const lines = rows.map((row) => row.map(quoted).join(",") + "\r\n");
+    anchorview.download(name, "text/csv", lines.join(""));
+  },
+
   // Elements are made with text only, never with HTML, so that names cannot inject any.
   element(tag, text = "") {
     const made = document.createElement(tag);
