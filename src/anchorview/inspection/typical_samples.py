@@ -13,11 +13,7 @@ from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.estimators.base import of_known_samples_only
 from anchorview.estimators.explanation import ClusterDistances, Explanation
-from anchorview.inspection.labeled_parts import (
-    filled,
-    labeled_source,
-    require_labels,
-)
+from anchorview.inspection.labeled_parts import filled, labeled_source, require_labels
 from anchorview.inspection.view_means import explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 

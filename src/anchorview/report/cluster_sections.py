@@ -44,8 +44,8 @@ def cluster_cards(
         if numbers[name].nunique() <= 1:
             numbers[name] = None
     cards = numbers.where(numbers.notna(), None).to_dict("records")
-    markers = _rows_by(findings.markers, ["cluster", "view"], MIN_EFFECT)
-    differences = _rows_by(findings.differences, ["cluster"], MIN_EFFECT)
+    markers = _rows_by(findings.markers, ["cluster", "view"])
+    differences = _rows_by(findings.differences, ["cluster"])
     for cluster, card in enumerate(cards):
         leading = differences.get((cluster,), [])
         rows = [] if typical is None else typical["row"][typical["cluster"] == cluster].tolist()
@@ -55,6 +55,7 @@ def cluster_cards(
             "cluster": cluster,
             "name": fit.cluster_names[cluster],
             "title": findings.titles[cluster],
+            "titles": findings.titles,
             "color": cluster_color(cluster),
             "differences": [_difference(row, described) for row in leading],
             "views": [
@@ -80,10 +81,6 @@ def cards_of_levels(
     cards = {name: cluster_cards(*levels[name], contents) for name in order}
     values = {
         "levels": {name: {"cards": own, "chosen": name == chosen} for name, own in cards.items()},
-        "titles": {
-            "" if name == chosen else f"{name}-": of_level.titles
-            for name, (_, of_level) in levels.items()
-        },
         "findings": findings,
         # What the file with new names says about the model; empty if it cannot be relabeled.
         "mapping": mapping_header(fit.model),
@@ -113,13 +110,11 @@ def split_tree(model: Any, titles: Mapping[int, Sequence[str]]) -> list[dict[str
     return [branch(coarsest, cluster) for cluster in range(len(sizes[coarsest]))]
 
 
-def _rows_by(
-    table: pd.DataFrame | None, by: list[str], least: float
-) -> dict[Any, list[dict[Any, Any]]]:
+def _rows_by(table: pd.DataFrame | None, by: list[str]) -> dict[Any, list[dict[Any, Any]]]:
     """Rows of a table of markers that stand out."""
     if table is None:
         return {}
-    groups = table[table["effect"].abs() >= least].groupby(by, sort=False)
+    groups = table[table["effect"].abs() >= MIN_EFFECT].groupby(by, sort=False)
     return {key: group.to_dict("records") for key, group in groups}
 
 
@@ -143,7 +138,6 @@ def _difference(row: Mapping[Any, Any], data: MultiViewData | None) -> dict[str,
         "feature": f"#{name}" if unnamed else name.replace("_", " "),
         "inside": text(means[0]),
         "outside": text(means[1]),
-        "up": row["effect"] > 0,
     }
 
 

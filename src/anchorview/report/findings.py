@@ -18,12 +18,7 @@ from anchorview.estimators.partitions.candidates import POOL
 from anchorview.inspection import leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import labeled_moments, leading_markers, marker_table
-from anchorview.inspection.summary import (
-    distance_moments,
-    distance_table,
-    summarized,
-    with_borders,
-)
+from anchorview.inspection.summary import distance_moments, distance_table, summarized, with_borders
 from anchorview.inspection.titles import are_readable, cluster_titles
 from anchorview.inspection.typical_samples import nearest, stored_samples
 from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
@@ -71,10 +66,7 @@ class CheckedFit(DrawnSamples):
         classes = self._values(target, "target")
         if sample_ids is not None:
             self.sample_ids = pd.Index(self.aligned(np.asarray(sample_ids), "sample_ids"))
-        known = np.array([]) if classes is None else pd.notna(classes)
-        self.classes_are_known = known.size > 0 and bool(known.all())
-        """Whether the classes of all samples are known."""
-        if classes is not None and known.any():
+        if classes is not None and (known := pd.notna(classes)).any():
             self.classes = np.where(known, classes.astype(str), UNKNOWN_CLASS)
             if scores is None:
                 self.scores = clustering_scores(self.classes[known], self.labels[known])
@@ -84,12 +76,11 @@ class CheckedFit(DrawnSamples):
         levels = getattr(model, "levels_", None)
         self.other_levels = [] if levels is None else levels.index[~levels["chosen"]].tolist()
         """Numbers of clusters that are supported beside the chosen one."""
-        given = self.data
-        names = () if given is None else given.names
-        self.view_names = list(getattr(model, "view_names_in_", names))
+        names, widths = "view_names_in_", "n_features_per_view_"
+        self.view_names = list(getattr(model, names, getattr(self.data, "names", ())))
         """Names of the views; none if neither the model nor the user gives any."""
-        widths = () if given is None else given.n_features_per_view
-        self.n_features_per_view = list(getattr(model, "n_features_per_view_", widths))
+        of_data = getattr(self.data, "n_features_per_view", ())
+        self.n_features_per_view = list(getattr(model, widths, of_data))
         self.has_coordinates = X is not None or stored_embedding(model) is not None
         """Whether there is an embedding, or views, by which a map can be laid out."""
 
@@ -154,6 +145,11 @@ class CheckedFit(DrawnSamples):
             objects[:] = list(values)
         aligned = self.aligned(objects, name).astype(object)
         return aligned.where(aligned.notna(), None).to_numpy()
+
+    @property
+    def all_classes_are_known(self) -> bool:
+        """Whether the classes of all samples are known."""
+        return self.classes is not None and UNKNOWN_CLASS not in self.classes
 
     @property
     def coordinates_name(self) -> str:

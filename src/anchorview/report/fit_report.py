@@ -128,7 +128,7 @@ def write_fit_report(
         Section("Map of the samples", [sample_map(levels, chosen, shown)], arbitrary),
         Section("Clusters", [cards], arbitrary),
     ]
-    if fit.is_auto and fit.data is not None and not fit.classes_are_known:
+    if fit.is_auto and fit.data is not None and not fit.all_classes_are_known:
         sections.append(cluster_sections.labeling_section(fit, findings, shown))
     if getattr(fit.model, "changes_", None) is not None:
         sections.append(model_sections.change_section(fit.model))

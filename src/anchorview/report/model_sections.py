@@ -40,7 +40,7 @@ def trust_sentences(fit: CheckedFit, findings: Findings) -> Text:
     model = fit.model
     sentences = [*apart_sentences(model), *structure_sentences(model, findings.titles)]
     sentences += [*edge_sentences(model), *view_sentences(model), *batch_sentences(model)]
-    if findings.certainty is not None and fit.n_clusters > 1:
+    if findings.certainty is not None:
         doubtful = int(findings.certainty.doubtful.sum())
         sentences.append(f"{doubtful:,} of {len(fit.labels):,} samples are doubtful")
     return Text(" ".join(f"{capitalized(sentence)}." for sentence in sentences))

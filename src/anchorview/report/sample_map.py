@@ -205,11 +205,7 @@ def sample_map(
 
 def _partition(names: Iterable[Any], codes: Array, short: Iterable[Any] = ()) -> dict[str, Any]:
     """Names of groups, the group of each point, -1 without one, and short names."""
-    return {
-        "names": list(map(str, names)),
-        "codes": codes.tolist(),
-        "short": list(map(str, short)),
-    }
+    return {"names": list(map(str, names)), "codes": codes.tolist(), "short": list(map(str, short))}
 
 
 def _positions(positions: Array) -> dict[str, list[int]]:
