@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anchorview._utils.typing import Array
-from anchorview.plotting.axes import axes_or_new, display
+from anchorview.plotting.axes import Display
 from anchorview.plotting.colors import cluster_color
 from anchorview.plotting.drawn_samples import cluster_codes, fitted_attribute
 
@@ -15,8 +15,7 @@ ARROW_WIDTH = 6.0
 """Width of the arrows of a view that has all the weight, in points."""
 
 
-@display
-class AnchorSpaceDisplay:
+class AnchorSpaceDisplay(Display):
     """Samples and the anchors of every view in the plane of the first two columns of the embedding.
 
     For teaching, with two anchors (``n_anchors=2``), which span the whole space. Points are samples
@@ -85,9 +84,7 @@ class AnchorSpaceDisplay:
     def plot(self, ax: Any = None, **scatter_kw: Any) -> Self:
         """Draw the samples and anchors.
 
-        Parameters
-        ----------
-        %(ax)s
+        %(on_axes)s
         **scatter_kw : dict
             Properties of the points.
         %(returns)s
@@ -95,14 +92,13 @@ class AnchorSpaceDisplay:
         rows = np.asarray(self.embedding, dtype=float)
         if rows.shape[1] < 2:
             raise ValueError("There is one anchor, but a plane needs two: set n_anchors=2.")
-        ax = axes_or_new(ax, 4.5, 4.5)
+        ax = self._on(ax, 4.5, 4.5)
         x, y = rows[:, :2].T * np.sqrt(len(rows))
         colors = [cluster_color(c) for c in cluster_codes(None, self.labels)[0]]
         self.points_ = ax.scatter(x, y, **{"c": colors, "s": 12, "linewidths": 0} | scatter_kw)
         self.arrows_ = {name: self._arrows(ax, name) for name in self.anchors}
         ax.set(xlabel="Anchor 1", ylabel="Anchor 2", aspect="equal")
         ax.margins(0.1)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _arrows(self, ax: Any, name: str) -> list[Any]:

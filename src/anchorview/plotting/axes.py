@@ -4,7 +4,7 @@ import io
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, dataclass_transform
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from anchorview._utils.docstring_fragments import docstring_filler
 from anchorview._utils.errors import optional_import
 from anchorview._utils.text import shorten
 from anchorview._utils.typing import Array
-
-Display = TypeVar("Display")
 
 FRAGMENTS = {
     "ax": """\
@@ -33,6 +31,11 @@ ax : matplotlib Axes, default=None
 Returns
 -------
 display : Self""",
+    "on_axes": """\
+Parameters
+----------
+ax : matplotlib Axes, default=None
+    Axes to draw on; if None, new ones.""",
     "returns": """\
 
 Returns
@@ -42,15 +45,22 @@ display : Self""",
 
 
 @dataclass_transform(eq_default=False)
-def display(cls: type[Display]) -> type[Display]:
-    """Make annotated attributes parameters, and fill in docstrings of a display and its methods."""
-    fill = docstring_filler(FRAGMENTS)
-    cls = dataclass(eq=False, repr=False)(cls)
-    for member in (cls, *vars(cls).values()):
-        documented = getattr(member, "__func__", member)
-        if callable(documented):
-            fill(documented)
-    return cls
+class Display:
+    """Base class: annotated attributes are parameters, and docstrings have what all share."""
+
+    def __init_subclass__(cls) -> None:
+        fill = docstring_filler(FRAGMENTS)
+        dataclass(eq=False, repr=False)(cls)
+        for member in (cls, *vars(cls).values()):
+            documented = getattr(member, "__func__", member)
+            if callable(documented):
+                fill(documented)
+
+    def _on(self, ax: Any, width: float, height: float) -> Any:
+        """Axes to draw on, which become its attributes."""
+        self.ax_ = axes_or_new(ax, width, height)
+        self.figure_ = self.ax_.figure
+        return self.ax_
 
 
 MIN_FONT_SIZE = 6.0

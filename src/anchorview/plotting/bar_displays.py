@@ -7,13 +7,21 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import optional_import
-from anchorview.plotting.axes import add_color_bar, axes_or_new, display, name_columns, name_rows
+from anchorview.plotting.axes import Display, add_color_bar, axes_or_new, name_columns, name_rows
 from anchorview.plotting.colors import CLUSTER_COLORS, MAIN_COLOR
 from anchorview.plotting.drawn_samples import DrawnSamples, fitted_attribute
 
 
-@display
-class ClusterSizesDisplay:
+def _require_same_index(of: str, **series: "pd.Series[Any] | None") -> None:
+    (name, first), (other, second) = series.items()
+    if first is not None and second is not None and not second.index.equals(first.index):
+        raise ValueError(
+            f"{name} and {other} are of different {of}: {list(first.index)} and "
+            f"{list(second.index)}. Pass both with the same index."
+        )
+
+
+class ClusterSizesDisplay(Display):
     """Number of samples in each cluster, in the color of their mean confidence.
 
     It is recommended to use :meth:`from_estimator`.
@@ -48,10 +56,7 @@ class ClusterSizesDisplay:
     confidence: "pd.Series[float] | None" = None
 
     def __post_init__(self) -> None:
-        if self.confidence is not None and not self.confidence.index.equals(self.sizes.index):
-            raise ValueError(
-                "sizes and confidence are of different clusters. Pass both with the same index."
-            )
+        _require_same_index("clusters", sizes=self.sizes, confidence=self.confidence)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None, **plot_kw: Any) -> Self:
@@ -84,9 +89,7 @@ class ClusterSizesDisplay:
     ) -> Self:
         """Draw the bars.
 
-        Parameters
-        ----------
-        %(ax)s
+        %(on_axes)s
         cmap : str or matplotlib Colormap, default="viridis"
             Colors of the confidence.
         bar_kw : dict, default=None
@@ -94,24 +97,20 @@ class ClusterSizesDisplay:
         %(returns)s
         """
         n_clusters = len(self.sizes)
-        ax = axes_or_new(ax, float(np.clip(2 + 0.4 * n_clusters, 5, 13)), 4)
+        ax = self._on(ax, float(np.clip(2 + 0.4 * n_clusters, 5, 13)), 4)
         style: dict[str, Any] = {"color": MAIN_COLOR, "edgecolor": "0.3", "linewidth": 0.5}
-        scale = None
+        self.colorbar_ = None
         if self.confidence is not None:
             cm = optional_import("matplotlib.cm", "Displays", "report")
             scale = cm.ScalarMappable(cmap=cmap)
             # All of its range, so that displays are comparable.
             scale.set_clim(0, 1)
             style["color"] = scale.to_rgba(self.confidence.to_numpy(dtype=float))
-        heights = self.sizes.to_numpy()
-        self.bars_ = ax.bar(np.arange(n_clusters), heights, **style | (bar_kw or {}))
+            self.colorbar_ = add_color_bar(ax, scale, "Mean confidence")
+        self.bars_ = ax.bar(range(n_clusters), self.sizes.to_numpy(), **style | (bar_kw or {}))
         ax.set(xlabel="Cluster", ylabel="Number of samples", xlim=(-0.6, n_clusters - 0.4))
         ax.yaxis.get_major_locator().set_params(integer=True)
-        self.colorbar_ = None
-        if scale is not None:
-            self.colorbar_ = add_color_bar(ax, scale, "Mean confidence")
         name_columns(ax, list(self.sizes.index))
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
@@ -119,8 +118,7 @@ WEIGHT_LABEL = "Weight in the fit (sums to 1)"
 AGREEMENT_LABEL = "Agreement with the result (adjusted Rand index)"
 
 
-@display
-class ViewAgreementDisplay:
+class ViewAgreementDisplay(Display):
     """Two quantities per view: its weight in the fit, and its agreement with the result.
 
     They may differ. The weight is the influence of a view on the optimization, and high for a view
@@ -160,11 +158,7 @@ class ViewAgreementDisplay:
     agreement: "pd.Series[float] | None" = None
 
     def __post_init__(self) -> None:
-        if self.agreement is not None and not self.agreement.index.equals(self.weights.index):
-            raise ValueError(
-                f"weights are of the views {list(self.weights.index)}, but agreement of "
-                f"{list(self.agreement.index)}. Pass both for the same views in the same order."
-            )
+        _require_same_index("views", weights=self.weights, agreement=self.agreement)
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **bar_kw: Any) -> Self:
@@ -185,9 +179,7 @@ class ViewAgreementDisplay:
     def plot(self, ax: Any = None, **bar_kw: Any) -> Self:
         """Draw the bars.
 
-        Parameters
-        ----------
-        %(ax)s
+        %(on_axes)s
         **bar_kw : dict
             Properties of the bars.
         %(returns)s
@@ -196,10 +188,10 @@ class ViewAgreementDisplay:
         if self.agreement is not None:
             quantities[AGREEMENT_LABEL] = self.agreement
         ax, bars = draw_bars(quantities, "{:.2f}", ax, **bar_kw)
+        self.ax_, self.figure_ = ax, ax.figure
         self.weight_bars_, self.agreement_bars_ = bars[0], bars[1] if bars[1:] else None
         ax.axvline(0, color="0.5", linewidth=0.8)
         ax.set(xlim=(min(0.0, ax.get_xlim()[0]), 1.08), ylabel="View")
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 

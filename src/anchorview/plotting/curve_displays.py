@@ -11,15 +11,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from anchorview.inspection.labeled_parts import require_labels
-from anchorview.plotting.axes import axes_or_new, display
+from anchorview.plotting.axes import Display
 from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR, OTHER_COLOR, cluster_color
 from anchorview.plotting.drawn_samples import fitted_attribute
 
 MARKERS = ("o", "s", "^", "D", "v")
 
 
-@display
-class ConvergenceDisplay:
+class ConvergenceDisplay(Display):
     """Objective of a method after every iteration.
 
     A curve that is flat at its end has converged. The axis spans at least a tenth of the objective,
@@ -81,14 +80,12 @@ class ConvergenceDisplay:
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curve.
 
-        Parameters
-        ----------
-        %(ax)s
+        %(on_axes)s
         **line_kw : dict
             Properties of the line.
         %(returns)s
         """
-        ax = axes_or_new(ax, 5.5, 4)
+        ax = self._on(ax, 5.5, 4)
         color = cluster_color(len(ax.lines))
         values = np.asarray(self.objective, dtype=float).tolist()
         line = Line(range(1, len(values) + 1), values, self.name or "", color=color)
@@ -99,12 +96,10 @@ class ConvergenceDisplay:
         if self.name is not None:
             for text in ax.legend().get_texts():
                 text.set_parse_math(False)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-@display
-class ClusterNumberDisplay:
+class ClusterNumberDisplay(Display):
     """Agreement between families of settings for every number of clusters that was tried.
 
     A high value means that settings which make different errors find the same clusters. Families
@@ -187,14 +182,12 @@ class ClusterNumberDisplay:
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curves and levels.
 
-        Parameters
-        ----------
-        %(ax)s
+        %(on_axes)s
         **line_kw : dict
             Properties of the line of the agreement.
         %(returns)s
         """
-        ax = axes_or_new(ax, 5.5, 4)
+        ax = self._on(ax, 5.5, 4)
         numbers = self.curve.index.tolist()
         lines = [Line(numbers, self.curve.tolist(), "agreement")]
         if self.chance is not None:
@@ -218,7 +211,6 @@ class ClusterNumberDisplay:
             self.level_lines_[0].set_label(f"other level{plural}: {', '.join(map(str, others))}")
         if chance_lines or chosen or others:
             ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 

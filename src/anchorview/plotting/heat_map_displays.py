@@ -13,9 +13,8 @@ from anchorview.inspection import compare_partitions
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import leading_markers, marker_table
 from anchorview.plotting.axes import (
+    Display,
     add_color_bar,
-    axes_or_new,
-    display,
     font_size,
     name_columns,
     name_rows,
@@ -30,8 +29,7 @@ MAX_LOW_ROWS = 40
 """With more rows than this, clusters are also named at the top."""
 
 
-@display
-class MarkerHeatmapDisplay:
+class MarkerHeatmapDisplay(Display):
     """Leading markers of each cluster: how their means differ from those of other samples.
 
     Rows are features, grouped by view, the view with most of the markers first; columns are
@@ -112,9 +110,7 @@ class MarkerHeatmapDisplay:
     ) -> Self:
         """Draw the heat map.
 
-        Parameters
-        ----------
-        %(ax)s
+        %(on_axes)s
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colors of the effects, from negative to positive.
         im_kw : dict, default=None
@@ -123,7 +119,7 @@ class MarkerHeatmapDisplay:
         """
         n_rows, n_columns = self.effects.shape
         width = float(np.clip(4 + 0.28 * n_columns, 5.5, 14))
-        ax = axes_or_new(ax, width, float(np.clip(1.5 + 0.19 * n_rows, 3.5, 24)))
+        ax = self._on(ax, width, float(np.clip(1.5 + 0.19 * n_rows, 3.5, 24)))
         values = self.effects.to_numpy(dtype=float)
         sizes = np.abs(values[np.isfinite(values)])
         limit = float(np.quantile(sizes, SHOWN_SHARE)) or 1.0
@@ -142,7 +138,6 @@ class MarkerHeatmapDisplay:
         )
         if n_rows > MAX_LOW_ROWS:
             ax.tick_params(top=True, labeltop=True)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
@@ -200,8 +195,7 @@ def _add_views(ax: Any, views: list[str]) -> Any:
 NAMES = ("Clusters of the first partition", "Clusters of the second partition")
 
 
-@display
-class PartitionComparisonDisplay:
+class PartitionComparisonDisplay(Display):
     """Contingency table of two partitions, with matched clusters on the diagonal.
 
     Cells have the number of samples that a cluster of the first partition (row) and one of the
@@ -272,9 +266,7 @@ class PartitionComparisonDisplay:
     ) -> Self:
         """Draw the heat map.
 
-        Parameters
-        ----------
-        %(ax)s
+        %(on_axes)s
         cmap : str or matplotlib Colormap, default=None
             Colors of the shares; if None, from light gray to dark blue.
         im_kw : dict, default=None
@@ -285,7 +277,7 @@ class PartitionComparisonDisplay:
         """
         # Room for a number in each cell
         height, width = np.clip(1.6 + 0.42 * np.array(self.table.shape), 4, 14).tolist()
-        ax = axes_or_new(ax, width + 1, height)
+        ax = self._on(ax, width + 1, height)
         shares = self.table.div(self.table.sum(axis=1), axis=0).fillna(0.0)
         texts = self.table.astype(str).where(self.table > 0, "")
         ax.set_ylabel(self.names[0], parse_math=False)
@@ -296,5 +288,4 @@ class PartitionComparisonDisplay:
         style = share_style(cmap) | (im_kw or {})
         drawn = draw_cells(ax, shares, "Share of the row", texts, style, text_kw)
         self.im_, self.colorbar_, self.text_ = drawn
-        self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -14,10 +14,9 @@ from anchorview._utils.typing import Array
 from anchorview.plotting.axes import (
     CHARACTER_WIDTH,
     LINE_HEIGHT,
+    Display,
     add_color_bar,
     arrange,
-    axes_or_new,
-    display,
     font_size,
     size_in_points,
 )
@@ -38,8 +37,7 @@ N_POSITIONS = 24
 """Number of points of a group that are tried as positions of its name."""
 
 
-@display
-class SampleMapDisplay:
+class SampleMapDisplay(Display):
     """Map on which similar samples are neighbors, with the number of each cluster.
 
     Samples are laid out by t-SNE, usually from the embedding of the model; directions, and
@@ -171,9 +169,7 @@ class SampleMapDisplay:
     ) -> Self:
         """Draw the map.
 
-        Parameters
-        ----------
-        %(ax)s
+        %(on_axes)s
         color : str, default=None
             Column of `points` that colors them; if None, that of the constructor.
         cmap : str or matplotlib Colormap, default="viridis"
@@ -192,7 +188,7 @@ class SampleMapDisplay:
             )
         named = _as_categories(self.points["cluster"])
         side = float(np.clip(3 + 3 * np.log10(len(named.cat.categories) + 1), 6, 11))
-        ax = axes_or_new(ax, side + 0.8, side)
+        ax = self._on(ax, side + 0.8, side)
         positions, values = self.points[["x", "y"]].to_numpy(), self.points[color]
         ax.set(xticks=[], yticks=[], xlabel="t-SNE 1", ylabel="t-SNE 2")
         ax.set_aspect("equal", adjustable="datalim")
@@ -227,7 +223,6 @@ class SampleMapDisplay:
             elif color != "cluster":
                 self.legend_ = add_legend(ax, color, categories, colors)
         self.text_ = add_names(ax, positions, named, text_kw or {})
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
