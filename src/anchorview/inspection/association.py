@@ -1,6 +1,6 @@
 """Agreement of clusters with variables that they were not computed from."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,19 +13,26 @@ from anchorview.inspection.markers import adjusted_p_values
 from anchorview.views.alignment import matched_rows
 from anchorview.views.table_columns import coded_column, pandas_frame
 
+COLUMNS = ["variable", "kind", "n", "test", "statistic", "effect_name", "effect", "p_value"]
+COLUMNS += ["q_value"]
+
 NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
 DATES = {"datetime64", "datetime", "date"}
 """Names that :func:`pandas.api.types.infer_dtype` gives to numeric variables."""
 
 
-class _Test(NamedTuple):
-    """Result of a test; NaN where there is nothing to compare."""
+TESTS = {
+    "categorical": ("chi-square", "Cramer's V"),
+    "numeric": ("Kruskal-Wallis", "epsilon squared"),
+    "survival": ("log-rank", ""),
+}
+"""Names of test and effect for the kinds of variables."""
 
-    test: str
-    statistic: float = np.nan
-    effect_name: str = ""
-    effect: float = np.nan
-    p_value: float = np.nan
+_Result = tuple[float, float, float]
+"""Statistic, effect and p-value of a test."""
+
+NOTHING = (np.nan, np.nan, np.nan)
+"""Result where there is nothing to compare."""
 
 
 def associate(
@@ -102,21 +109,24 @@ def associate(
             f"Several columns of the table are named {quoted(names[names.duplicated()][0])}. "
             "Rename them."
         )
-    results = []
+    found = {}
     if time is not None or event is not None:
-        results.append((str(time), *_survival(codes, matched, time, event)))
-    for column in matched.columns:
-        if column not in (time, event):
-            results.append((str(column), *_variable(codes, matched[column])))
-    if not results:
+        found[str(time)] = _survival(codes, matched, time, event)
+    others = [column for column in matched.columns if column not in (time, event)]
+    found |= {str(column): _variable(codes, matched[column]) for column in others}
+    if not found:
         raise ValueError("The table has no columns.")
-    tested = [(variable, kind, n, *test) for variable, kind, n, test in results]
-    associations = pd.DataFrame(tested, columns=["variable", "kind", "n", *_Test._fields])
+    rows = []
+    for variable, (kind, n, (statistic, effect, p_value)) in found.items():
+        test, effect_name = TESTS[kind]
+        effect_name = "" if np.isnan(effect) else effect_name
+        rows.append((variable, kind, n, test, statistic, effect_name, effect, p_value))
+    associations = pd.DataFrame(rows, columns=COLUMNS[:-1])
     associations["q_value"] = adjusted_p_values(associations["p_value"].to_numpy())
     return associations.sort_values("p_value", kind="stable", ignore_index=True)
 
 
-def _variable(codes: Array, values: "pd.Series[Any]") -> tuple[str, int, _Test]:
+def _variable(codes: Array, values: "pd.Series[Any]") -> tuple[str, int, _Result]:
     known = values.notna().to_numpy()
     codes, values = codes[known], values[known]
     kind = pd.api.types.infer_dtype(values)
@@ -126,31 +136,28 @@ def _variable(codes: Array, values: "pd.Series[Any]") -> tuple[str, int, _Test]:
     return "categorical", len(values), _chi_square(codes, pd.factorize(values.astype(str))[0])
 
 
-def _chi_square(codes: Array, values: Array) -> _Test:
-    name = "chi-square"
+def _chi_square(codes: Array, values: Array) -> _Result:
     counts = pd.crosstab(codes, values).to_numpy()
     if min(counts.shape) < 2 or counts.shape[1] == len(values):
-        return _Test(name)
+        return NOTHING
     test = stats.chi2_contingency(counts, correction=False)
     effect = np.sqrt(test.statistic / (len(values) * (min(counts.shape) - 1)))
-    return _Test(name, float(test.statistic), "Cramer's V", float(effect), float(test.pvalue))
+    return test.statistic, effect, test.pvalue
 
 
-def _kruskal_wallis(codes: Array, values: Array) -> _Test:
-    name = "Kruskal-Wallis"
+def _kruskal_wallis(codes: Array, values: Array) -> _Result:
     if not np.isfinite(values).all():
         raise ValueError("A numeric variable has infinite values. Replace them, or drop it.")
     groups = [values[codes == code] for code in np.unique(codes)]
     if len(groups) < 2 or np.ptp(values) == 0:
-        return _Test(name)
+        return NOTHING
     test = stats.kruskal(*groups)
-    effect = test.statistic / (len(values) - 1)
-    return _Test(name, float(test.statistic), "epsilon squared", float(effect), float(test.pvalue))
+    return test.statistic, test.statistic / (len(values) - 1), test.pvalue
 
 
 def _survival(
     codes: Array, table: pd.DataFrame, time: str | None, event: str | None
-) -> tuple[str, int, _Test]:
+) -> tuple[str, int, _Result]:
     for option, column in (("time", time), ("event", event)):
         if column not in table:
             raise ValueError(
@@ -171,17 +178,16 @@ def _survival(
     return "survival", len(times), log_rank(codes, times, table[event].to_numpy(dtype=bool))
 
 
-def log_rank(codes: Array, times: Array, observed: Array) -> _Test:
+def log_rank(codes: Array, times: Array, observed: Array) -> _Result:
     """Log-rank test of several groups.
 
     At each time of an event, with ``d`` events among ``m`` samples at risk, ``m_g`` of them in
     group g, the expected number of events is ``d m_g / m``, with the hypergeometric covariance
     ``d (m - d) / (m - 1) (diag(m_g / m) - (m_g / m) (m_g / m)')``.
     """
-    name = "log-rank"
     groups, member = np.unique(codes, return_inverse=True)
     if len(groups) < 2 or not observed.any():
-        return _Test(name)
+        return NOTHING
     points, place = np.unique(times, return_inverse=True)
     events, leaving = np.zeros((2, len(points), len(groups)))
     np.add.at(events, (place[observed], member[observed]), 1)
@@ -195,6 +201,6 @@ def log_rank(codes: Array, times: Array, observed: Array) -> _Test:
     # The differences sum to 0, so that one group is left out.
     inner = covariance[1:, 1:]
     if np.linalg.matrix_rank(inner) < len(inner):
-        return _Test(name)
+        return NOTHING
     statistic = float(difference[1:] @ np.linalg.solve(inner, difference[1:]))
-    return _Test(name, statistic, p_value=float(stats.chi2.sf(statistic, len(groups) - 1)))
+    return statistic, np.nan, float(stats.chi2.sf(statistic, len(groups) - 1))

@@ -157,7 +157,6 @@ def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Vi
     moments: list[ViewMoments] = []
     for p, view in enumerate(part.views):
         numbers = _view_moments(n_clusters, part, p, labels)
-        has = True if part.available is None else part.available[:, p]
         is_table = isinstance(view, TableView) and not view.is_numeric
         kinds = view.kinds if is_table else ()
         counted = [pd.DataFrame(np.zeros((0, n_clusters), np.intp), _index_of_levels(0, []))]
@@ -165,7 +164,7 @@ def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Vi
             codes, levels = coded_column(view.frame.iloc[:, j], kind)
             if levels is None:
                 continue
-            known = ~np.isnan(codes) & has
+            known = ~np.isnan(codes) & part.has_view(p)
             if kind == "text":
                 levels = levels[: MAX_TEXT_LEVELS + 1]
                 known &= codes < len(levels)
@@ -174,10 +173,8 @@ def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Vi
             counts = np.bincount(cells, part.weights(known), np.prod(shape)).reshape(shape)
             occurs = np.asarray(counts.any(axis=1))
             counted.append(pd.DataFrame(counts, _index_of_levels(j, levels.tolist()))[occurs])
-        dates, texts = (
-            frozenset(j for j, kind in enumerate(kinds) if kind == wanted)
-            for wanted in ("date", "text")
-        )
+        dates = frozenset(j for j, kind in enumerate(kinds) if kind == "date")
+        texts = frozenset(j for j, kind in enumerate(kinds) if kind == "text")
         moments.append(ViewMoments(numbers, _added_up(counted, texts), dates, texts))
     return moments
 

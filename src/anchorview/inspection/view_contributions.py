@@ -174,7 +174,7 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
     alone = np.full((n_views, len(data)), -1)
     for p in range(n_views):
         report_progress("leaving out views", p, 2 * n_views)
-        rows = _rows_with(data, [p])
+        rows = np.flatnonzero(data.has_view(p))
         only = DALMC(n_clusters, random_state=0, **same)
         alone[p, rows] = only.fit(data.with_views([p])[rows]).labels_
     common = [[_agreement(a, b, MIN_COMMON) for b in alone] for a in alone]
@@ -183,7 +183,7 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
     for p in range(n_views):
         report_progress("leaving out views", n_views + p, 2 * n_views)
         others = [q for q in range(n_views) if q != p]
-        rows = _rows_with(data, others)
+        rows = np.flatnonzero(np.any([data.has_view(q) for q in others], axis=0))
         refit = _refitted(model, others, n_clusters)
         selected = data.with_views(others)[rows]
         with warnings.catch_warnings():
@@ -245,13 +245,6 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
     # Sparse views without their batches: refits take them for views as they are given.
     views = (v.toarray() if isinstance(v, LowRankSum) else v for v in prepared.views)
     return container_with_views(prepared, tuple(views), nan_cells=True), labels
-
-
-def _rows_with(data: MultiViewData, positions: list[int]) -> Array:
-    """Rows of the samples that have one of some views."""
-    if data.available is None:
-        return np.arange(len(data))
-    return np.flatnonzero(data.available[:, positions].any(axis=1))
 
 
 def _refitted(model: Any, positions: list[int], n_clusters: int) -> Any:

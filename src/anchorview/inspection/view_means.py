@@ -105,9 +105,7 @@ class MeansExplanation(Explanation):
 
 def _n_views(data: MultiViewData) -> Array:
     """Number of views of each sample."""
-    if data.available is None:
-        return np.full(len(data), len(data.views))
-    return data.available.sum(axis=1)
+    return np.sum([data.has_view(p) for p in range(len(data.views))], axis=0)
 
 
 def explanation_of(labeled: LabeledSource) -> Explanation:
@@ -132,8 +130,7 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
             factor = np.ones_like(variance)
         means.append(view.mean * factor)
         factors.append(factor)
-        within = view.squares * factor**2 / np.maximum(view.weight, 1)
-        squares.append(within.mean(axis=1))
+        squares.append((view.squares * factor**2 / np.maximum(view.weight, 1)).mean(axis=1))
     spread = ClusterSpread(sizes, sizes * np.mean(squares, axis=0))
     # All samples of a single cluster belong to it, whatever the scale.
     scale = spread.membership_scale(max(2, n_clusters))

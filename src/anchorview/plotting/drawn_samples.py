@@ -135,12 +135,10 @@ class DrawnSamples:
         embedding = stored_embedding(self.model) if self._are_fitted else None
         if embedding is None and self.data is not None:
             return reduced_views(self.data)
-        if embedding is None and hasattr(self.model, "embedding_"):
-            raise ValueError("The model file does not contain the embedding. Pass X.")
         if embedding is None:
             raise ValueError(
-                f"{self.model_name} computes no embedding, so the views are needed for the map: "
-                "pass X, on which it was fitted."
+                f"{self.model_name} computes no embedding, or was saved without it, so the views "
+                "are needed for the map: pass X, on which it was fitted."
             )
         return embedding
 
@@ -181,8 +179,7 @@ class DrawnSamples:
         else:
             values = dense_rows(values, slice(None))[:, 0].astype(float)
         values = pd.Series(values, name=f"{self.data.names[p]}: {feature}")
-        has = self.data.available
-        return values if has is None else values.where(has[:, p])
+        return values.where(self.data.has_view(p))
 
 
 def _vector(values: Any, name: str) -> "pd.Series[Any]":

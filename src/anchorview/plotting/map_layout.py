@@ -133,7 +133,7 @@ def reduced_views(data: MultiViewData) -> Array:
     blocks = []
     data = encoded_tables(data, nan_cells=True)
     for position, view in enumerate(data.views):
-        has = np.ones(len(data), bool) if data.available is None else data.available[:, position]
+        has = data.has_view(position)
         rows = view[np.flatnonzero(has)]
         rows = rows.toarray() if isinstance(rows, TableView) else rows
         scaler = StandardScaler(with_mean=not sparse.issparse(rows))

@@ -9,6 +9,7 @@ import pandas as pd
 from anchorview._utils.text import number_text, percent, shorten
 from anchorview.estimators.relabeling import mapping_header
 from anchorview.inspection import PartitionComparison, ask, compare_partitions
+from anchorview.inspection.association import COLUMNS
 from anchorview.inspection.titles import MAX_NARROW, date_text, is_indicator, is_mostly_zero
 from anchorview.plotting.axes import svg_of
 from anchorview.plotting.colors import cluster_color
@@ -274,9 +275,6 @@ def _shown_counts(comparison: PartitionComparison) -> pd.DataFrame:
     rows, columns = table.sum(axis=1).nlargest(MAX_CLASSES), table.sum().nlargest(MAX_CLASSES)
     return table.loc[table.index.isin(rows.index), table.columns.isin(columns.index)]
 
-
-COLUMNS = ["variable", "kind", "n", "test", "statistic", "effect_name", "effect"]
-COLUMNS += ["p_value", "q_value"]
 
 SIGNIFICANT = 0.05
 """False discovery rate below which the introduction counts a variable."""
