@@ -1,6 +1,6 @@
 """Values as a person reads them in messages and charts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,11 @@ def describe_view(p: int, name: str) -> str:
 def capitalized(sentence: str) -> str:
     """Sentence that begins with a capital letter."""
     return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def full_sentences(sentences: Iterable[str]) -> list[str]:
+    """Sentences that begin with a capital letter and end with a full stop."""
+    return [f"{capitalized(sentence)}." for sentence in sentences]
 
 
 def percent(share: float) -> str:

@@ -116,12 +116,12 @@ def associate(
     found |= {str(column): _variable(codes, matched[column]) for column in others}
     if not found:
         raise ValueError("The table has no columns.")
-    rows = []
+    tests = []
     for variable, (kind, n, (statistic, effect, p_value)) in found.items():
         test, effect_name = TESTS[kind]
         effect_name = "" if np.isnan(effect) else effect_name
-        rows.append((variable, kind, n, test, statistic, effect_name, effect, p_value))
-    associations = pd.DataFrame(rows, columns=COLUMNS[:-1])
+        tests.append((variable, kind, n, test, statistic, effect_name, effect, p_value))
+    associations = pd.DataFrame(tests, columns=COLUMNS[:-1])
     associations["q_value"] = adjusted_p_values(associations["p_value"].to_numpy())
     return associations.sort_values("p_value", kind="stable", ignore_index=True)
 

@@ -105,8 +105,8 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
     rows, columns = rows[shared], columns[shared]
     matching = pd.Series(table.columns[columns], table.index[rows], name="b")
     rest = np.setdiff1d(np.arange(table.shape[1]), columns)
-    expected = matching.astype(object).reindex(labels)
-    expected = expected.where(expected.notna(), None).to_numpy()
+    match = matching.astype(object).reindex(labels)
+    expected = match.where(match.notna(), None).to_numpy()
     moved = np.flatnonzero(expected != others)
     scores = clustering_scores(labels, others)
     return PartitionComparison(

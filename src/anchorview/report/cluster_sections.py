@@ -15,7 +15,7 @@ from anchorview.plotting.axes import svg_of
 from anchorview.plotting.colors import cluster_color
 from anchorview.plotting.heat_map_displays import PartitionComparisonDisplay
 from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
-from anchorview.report.page import Chart, Facts, Folded, Interactive, Part, Section, Table
+from anchorview.report.page import Chart, Facts, Folded, Interactive, Part, Section, Table, titled
 from anchorview.report.sample_map import SampleContents
 from anchorview.views.container import MultiViewData, dense_rows
 from anchorview.views.table_columns import TableView
@@ -294,6 +294,5 @@ def association_section(associations: pd.DataFrame) -> Section:
         f"discovery rate of {SIGNIFICANT:.0%}. Effects are from 0, no association, to 1. The "
         "q-values are valid only for variables that the clusters were not computed from."
     )
-    titles = {name: name.replace("_", " ").capitalize() for name in COLUMNS}
-    frame = associations[COLUMNS].rename(columns=titles | {"n": "Samples"})
+    frame = titled(associations[COLUMNS], n="Samples")
     return Section("Other variables", [Table(frame, "Association with the clusters")], text)

@@ -285,7 +285,7 @@ def _inspected(fit: CheckedFit) -> Findings:
     certainty = representatives = None
     if fit.n_clusters > 1 and samples is not None:
         certainty = _certainty(fit, samples)
-    if fit.data is not None:
+    if fit.data is not None and samples is not None:
         typical = nearest(samples, N_REPRESENTATIVES).reset_index()
         representatives = typical.rename(columns={"label": "cluster", "position": "row"})
     titles, markers, differences = _described_clusters(fit)

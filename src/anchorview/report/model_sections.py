@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from anchorview import __version__
-from anchorview._utils.text import capitalized, in_words, percent
+from anchorview._utils.text import full_sentences, in_words, percent
 from anchorview.estimators.representation import (
     apart_sentences,
     batch_sentences,
@@ -26,7 +26,7 @@ from anchorview.plotting.axes import svg_of
 from anchorview.plotting.bar_displays import draw_bars
 from anchorview.plotting.curve_displays import ClusterNumberDisplay
 from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings
-from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text
+from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text, titled
 from anchorview.report.sample_map import pattern_names
 from anchorview.report.verdict import disagreeing_views
 from anchorview.views.container import MultiViewData
@@ -43,7 +43,7 @@ def trust_sentences(fit: CheckedFit, findings: Findings) -> Text:
     if findings.certainty is not None:
         doubtful = int(findings.certainty.doubtful.sum())
         sentences.append(f"{doubtful:,} of {len(fit.labels):,} samples are doubtful")
-    return Text(" ".join(f"{capitalized(sentence)}." for sentence in sentences))
+    return Text(" ".join(full_sentences(sentences)))
 
 
 def number_parts(fit: CheckedFit) -> list[Part]:
@@ -78,26 +78,15 @@ def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
     return Chart(svg_of(display.plot), text, frame)
 
 
-CHANGE_COLUMNS = {
-    "name": "Cluster",
-    "change": "Change",
-    "clusters": "From, or now in",
-    "before": "Before",
-    "after": "After",
-    "moved": "Moved",
-    "by_chance": "By chance",
-    "beyond_chance": "Beyond chance",
-}
-
-
 def change_section(model: Any) -> Section:
     """Return what became of the clusters of the reference of a fit."""
-    frame = model.changes_.reset_index()[[*CHANGE_COLUMNS]].rename(columns=CHANGE_COLUMNS)
+    titles = {"name": "Cluster", "clusters": "From, or now in"}
+    frame = titled(model.changes_.reset_index(drop=True), **titles)
     text = (
         "Moved is the share of samples in either cluster that are not in both; by chance, that "
         "between two fits to the same samples with different seeds."
     )
-    sentences = [f"{capitalized(sentence)}." for sentence in change_sentences(model)]
+    sentences = full_sentences(change_sentences(model))
     return Section("Changes", [Table(frame, text)], " ".join(sentences))
 
 
@@ -139,7 +128,7 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         columns["Without it, the result would be"] = [
             _change(agreement) for agreement in refits.loc[names, "agreement"]
         ]
-    sentences = [f"{capitalized(sentence)}." for sentence in view_sentences(fit.model)]
+    sentences = full_sentences(view_sentences(fit.model))
     sentences += [
         f"{name} disagrees with the other views. Such a view may be noisy, or show something that "
         "the others do not."

@@ -46,6 +46,12 @@ class Table:
     """Of the same shape: ``"best"``, ``"second"`` or ``""``."""
 
 
+def titled(frame: pd.DataFrame, **titles: str) -> pd.DataFrame:
+    """Table whose columns have titles: those that are given, or their names in words."""
+    words = {name: str(name).replace("_", " ").capitalize() for name in frame}
+    return frame.rename(columns=words | titles)
+
+
 @dataclass(frozen=True)
 class Facts:
     """Short facts, shown as tiles."""

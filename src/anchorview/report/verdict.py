@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.text import capitalized, in_words, shorten
+from anchorview._utils.text import full_sentences, in_words, shorten
 from anchorview.estimators.representation import apart_sentences, edge_sentences, evidence_word
 from anchorview.report.findings import CheckedFit, Findings
 
@@ -38,7 +38,7 @@ def verdict(fit: CheckedFit, findings: Findings) -> list[str]:
         sentences += [_what_decides(findings)] if len(findings.shares.dropna()) else []
     cautions = list(_cautions(fit, findings))[:MAX_CAUTIONS]
     sentences += [f"Be careful: {'; '.join(cautions)}"] if cautions else []
-    return [f"{capitalized(sentence)}." for sentence in sentences]
+    return full_sentences(sentences)
 
 
 def structure_of(fit: CheckedFit) -> float | None:
