@@ -48,8 +48,10 @@ class Table:
 
 def titled(frame: pd.DataFrame, **titles: str) -> pd.DataFrame:
     """Table whose columns have titles: those that are given, or their names in words."""
-    words = {name: str(name).replace("_", " ").capitalize() for name in frame}
-    return frame.rename(columns=words | titles)
+    words = (str(name).replace("_", " ").capitalize() for name in frame)
+    return frame.set_axis(
+        [titles.get(str(n), w) for n, w in zip(frame, words, strict=True)], axis=1
+    )
 
 
 @dataclass(frozen=True)
