@@ -1,7 +1,6 @@
 """Excel workbooks with a table per sheet. Needs python-calamine."""
 
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +16,15 @@ EXCEL_SUFFIX = ".xlsx"
 class SheetTable(Table):
     """A sheet of a workbook."""
 
-    def __init__(self, path: Path, name: str, options: ReadOptions) -> None:
+    def __init__(self, path: Path, name: str, options: ReadOptions, cells: pd.DataFrame) -> None:
         super().__init__(path, name, options)
         self.title, self.subject = f"{path.name}, sheet {name!r}", f"{path}: sheet {name!r}"
+        self._cells = cells.dropna(how="all", ignore_index=True)
 
     @property
     def columns(self) -> list[Any]:
         """Names of all columns."""
         return list(self._cells.columns)
-
-    @cached_property
-    def _cells(self) -> pd.DataFrame:
-        # Cells keep their types, so that a text such as 0012 stays one.
-        cells = pd.read_excel(
-            self.path,
-            sheet_name=self.name,
-            header=0 if self.options.header else None,
-            engine="calamine",
-            dtype=object,
-            keep_default_na=False,
-            na_values=[""],
-        )
-        return cells.dropna(how="all", ignore_index=True)
 
     def _frames(self, view: str | None, block_bytes: int | None) -> Iterator[pd.DataFrame]:
         position = self.options.id_position(self.columns)
@@ -56,10 +42,18 @@ class SheetTable(Table):
 def sheets_of(path: Path, options: ReadOptions) -> dict[str, SheetTable]:
     """Sheets of a workbook that are not empty, by name."""
     optional_import("python_calamine", "Excel files", "excel")
-    with pd.ExcelFile(path, engine="calamine") as book:
-        names = [str(name) for name in book.sheet_names]
-        return {
-            name: SheetTable(path, name, options)
-            for name in names
-            if not book.parse(name, header=None, nrows=1).empty
-        }
+    sheets = pd.read_excel(
+        path,
+        sheet_name=None,
+        header=0 if options.header else None,
+        engine="calamine",
+        # Cells keep their types, so that a text such as 0012 stays one.
+        dtype=object,
+        keep_default_na=False,
+        na_values=[""],
+    )
+    return {
+        str(name): SheetTable(path, str(name), options, cells)
+        for name, cells in sheets.items()
+        if len(cells.columns)
+    }
