@@ -70,6 +70,11 @@ def test_points_between_thousands_are_no_decimal_marks(beside, tmp_path):
     assert "decimal mark" in messages[0]
 
 
+def test_numbers_with_decimal_commas_are_no_ids(tmp_path):
+    (tmp_path / "a.csv").write_text("x;y\n0,5;1\n1,5;2\n2;3\n")
+    assert "numbers such as 0,5, which are not sample ids" in error_of(tmp_path / "a.csv")
+
+
 def test_one_warning_for_files_that_are_alike(tmp_path):
     texts = {f"{name}_csv": "id;x\na;1,5\nb;2,5\n" for name in "abc"}
     folder = write_tables(tmp_path, **texts)

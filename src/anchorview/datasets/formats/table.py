@@ -143,8 +143,9 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
             f"row {missing[0] + 1} has no sample id. Add it, or remove rows above the header."
         )
     if options.id_column is True:
-        # Numbers that are not all integers are measurements.
-        numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
+        # Numbers that are not all integers are measurements, also with decimal commas.
+        points = pd.Series(ids).astype(str).str.replace(",", ".")
+        numbers = pd.to_numeric(points, errors="coerce").astype(np.float64)
         fractions = np.flatnonzero(numbers % 1 != 0)
         if numbers.notna().all() and len(fractions):
             raise DataFileError(
