@@ -10,6 +10,7 @@ import pytest
 
 from anchorview import MultiViewData
 from anchorview.core.assign import ClusterSpread
+from anchorview.estimators.relabeling import Relabeling
 from anchorview.report import sample_map as map_module
 from anchorview.report.cluster_sections import cards_of_levels
 from anchorview.report.findings import Certainty, CheckedFit, Findings
@@ -34,7 +35,7 @@ def many_clusters(tmp_path_factory):
         centers = random.uniform(0, 60, (k, 2))
         spread = ClusterSpread(np.bincount(labels), np.ones(k))
         model = SimpleNamespace(
-            _relabeling=None,
+            _relabeling=Relabeling.none(k),
             _spread=spread,
             _cluster_spread=spread,
             labels_=labels,

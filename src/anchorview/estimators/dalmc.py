@@ -47,7 +47,7 @@ from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.reference import continuing
-from anchorview.estimators.relabeling import by_block
+from anchorview.estimators.relabeling import Relabeling, by_block
 from anchorview.sources.part_source import embed
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -55,8 +55,8 @@ from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import RowSource
 
 
-def _relabeled(assignment: Assignment, clusters: Array, embedding: Array) -> Array:
-    return clusters[assignment(embedding)]
+def _labels(assignment: Assignment, relabeling: Relabeling, embedding: Array) -> Array:
+    return relabeling(assignment(embedding))
 
 
 def _can_add_chunks(model: "DALMC") -> bool:
@@ -470,7 +470,7 @@ class DALMC(EmbeddingClusterer):
         %(new_labels)s
         """
         source = self._open_new(X, out, batch, covariates, unknown_batch)
-        labels_of = self._labels_of
+        labels_of = partial(_labels, self._assignment, self._relabeling)
         if doubtful is not None:
             require_negative(doubtful)
             labels_of = partial(self.__anchorview_explain__().certain_labels, doubtful=doubtful)
@@ -586,7 +586,7 @@ class DALMC(EmbeddingClusterer):
         rows.label(self._assignment)
         known = rows.labels if isinstance(rows.labels, np.ndarray) else None
         self._spread = cluster_spread(rows, self._assignment, known)
-        self._relabeling = None
+        self._relabeling = Relabeling.none(len(self._assignment.centroids))
 
     def _embedding_map(self, factor: float) -> Callable[[MultiViewData], Array]:
         return partial(embedded_samples, self._embedder, partial(np.multiply, factor))
@@ -612,15 +612,7 @@ class DALMC(EmbeddingClusterer):
     @property
     def n_clusters_(self) -> int:  # type: ignore[override]
         """Number of clusters."""
-        relabeling = self._relabeling
-        return len(self._assignment.centroids) if relabeling is None else relabeling.n_clusters
-
-    @property
-    def _labels_of(self) -> Callable[[Array], Array]:
-        """Clusters of rows of the embedding; can be pickled."""
-        if self._relabeling is None:
-            return self._assignment
-        return partial(_relabeled, self._assignment, self._relabeling.clusters)
+        return self._relabeling.n_clusters
 
     @property
     def _sizes(self) -> Sizes:

@@ -68,8 +68,6 @@ class Explanation(ABC):
     """Matches views to those of the fit, and does with them what the model does first."""
     view_names: tuple[str, ...]
     """Names of the views, in the order of contributions."""
-    relabeling: Relabeling | None
-    """Clusters that `relabel` has merged or named."""
     spread: ClusterSpread
     """Distances of the samples of `fit` to the centers of their clusters."""
     scale: float
@@ -126,7 +124,8 @@ class FittedExplanation(Explanation):
 
     prepare: PartPreparation
     view_names: tuple[str, ...]
-    relabeling: Relabeling | None
+    relabeling: Relabeling
+    """Clusters that `relabel` has merged or named."""
     assignment: Assignment
     spread: ClusterSpread
     scale: float
@@ -134,7 +133,7 @@ class FittedExplanation(Explanation):
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
-        return relabeled(self.relabeling, self.fitted_labels(self.prepare(part)))
+        return self.relabeling(self.fitted_labels(self.prepare(part)))
 
     @abstractmethod
     def fitted_labels(self, data: MultiViewData) -> Array:
@@ -165,11 +164,9 @@ class EmbeddingExplanation(FittedExplanation):
     def distances_of_rows(self, embedding: Array) -> Iterator[ClusterDistances]:
         """The same from rows of the embedding."""
         # All at once, as `predict` does: rounding may decide between equally near centroids.
-        labels = relabeled(self.relabeling, self.assignment(embedding))
+        labels = self.relabeling(self.assignment(embedding))
         for rows in row_blocks(len(labels), len(self.assignment.centroids)):
-            squares = self.assignment.squared_distances(embedding[rows])
-            if self.relabeling is not None:
-                squares = self.relabeling.nearest(squares)
+            squares = self.relabeling.nearest(self.assignment.squared_distances(embedding[rows]))
             yield with_memberships(rows, labels[rows], squares, max(self.scale, self.floor))
 
     def certain_labels(
@@ -271,7 +268,7 @@ class Contributions:
 
     prepare: PartFunction
     fitted_labels: Callable[[MultiViewData], Array]
-    relabeling: Relabeling | None
+    relabeling: Relabeling
     readouts: Sequence[Readout]
     used: tuple[int, ...]
     """Positions of the views that are embedded."""
@@ -288,24 +285,19 @@ class Contributions:
         contributions[:, self.used] = sums
         if data.available is not None:
             contributions[~data.available] = np.nan
-        return relabeled(self.relabeling, fitted), contributions
+        return self.relabeling(fitted), contributions
 
 
 def cluster_directions(
-    centers: Array, relabeling: Relabeling | None, occupied: Array | None = None
+    centers: Array, relabeling: Relabeling, occupied: Array | None = None
 ) -> Array:
     """Centers minus the mean of the centers of other clusters; clusters may have been merged."""
-    clusters = np.arange(len(centers)) if relabeling is None else relabeling.clusters
+    clusters = relabeling.clusters
     others = (clusters[:, None] != clusters).astype(np.float64)
     if occupied is not None:
         others[:, ~occupied] = 0
     others /= np.maximum(others.sum(axis=1, keepdims=True), 1)
     return np.asarray(centers - others @ centers)
-
-
-def relabeled(relabeling: Relabeling | None, labels: Array) -> Array:
-    """Clusters after relabeling, by those that were fitted."""
-    return labels if relabeling is None else relabeling.clusters[labels]
 
 
 def with_memberships(rows: slice, labels: Array, squares: Array, scale: float) -> ClusterDistances:

@@ -146,8 +146,7 @@ def _continue(
     labels = np.array(model.labels_)
     counts = _counts(before[0], labels, len(sizes_before), len(sizes))
     changes = Changes(counts, sizes_before, sizes, _are_far(labels, before[1], len(sizes)))
-    old = reference._relabeling or Relabeling(np.empty(0, np.int32), ("",) * len(sizes_before))
-    own = model._relabeling or Relabeling(changes.numbers, ("",) * len(sizes))
+    old, own = reference._relabeling, model._relabeling
     output = "names" if "names" in (old.output, own.output) else "numbers"
     names = changes.names_after(old.names, own.names)
     relabeling = Relabeling(changes.numbers, names, output)

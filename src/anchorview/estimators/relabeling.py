@@ -28,61 +28,72 @@ class Relabeling:
     output: str = "numbers"
     """What methods return: "numbers" or "names"."""
 
+    @classmethod
+    def none(cls, n_clusters: int) -> "Relabeling":
+        """Relabeling by which every cluster stays what it is."""
+        return cls(np.arange(n_clusters, dtype=np.int32), ("",) * n_clusters)
+
+    def __call__(self, labels: Array) -> Array:
+        """New clusters of samples; -1 stays."""
+        return np.append(self.clusters, np.int32(-1))[labels]
+
     @property
     def n_clusters(self) -> int:
         """Number of clusters; there may be fewer than numbers, since clusters may have vanished."""
         return len(np.unique(self.clusters))
 
-    def after(self, first: "Relabeling | None") -> "Relabeling":
+    @property
+    def keeps_numbers(self) -> bool:
+        """Whether every cluster has the number that it had before."""
+        return np.array_equal(self.clusters, np.arange(len(self.names)))
+
+    def after(self, first: "Relabeling") -> "Relabeling":
         """Both relabelings as one, `first` before this one."""
-        if first is None:
-            return self
-        return Relabeling(self.clusters[first.clusters], self.names, self.output)
+        return replace(self, clusters=self.clusters[first.clusters])
 
     def nearest(self, squares: Array) -> Array:
         """Squared distances to the new clusters: to the nearest of the clusters merged in each."""
+        if self.keeps_numbers:
+            return squares
         members = [np.flatnonzero(self.clusters == c) for c in range(len(self.names))]
         nearest = [squares[:, merged].min(axis=1, initial=np.inf) for merged in members]
         return np.column_stack(nearest)
 
     def spread(self, before: ClusterSpread) -> ClusterSpread:
         """Spread of the new clusters around the centers of those before."""
-        count = len(self.names)
-        return ClusterSpread(
-            np.bincount(self.clusters, before.sizes, count),
-            np.bincount(self.clusters, before.squares, count),
-        )
+        sums = before.sizes, before.squares
+        return ClusterSpread(*(np.bincount(self.clusters, own, len(self.names)) for own in sums))
 
+    def renamed(self, mapping: Mapping[Any, Any]) -> "Relabeling":
+        """Relabeling of the new clusters by a mapping from their numbers or names.
 
-def relabeling_from(
-    mapping: Mapping[Any, Any], names: tuple[str, ...], known: set[int]
-) -> Relabeling:
-    """Relabeling of clusters, with or without names, by a mapping from numbers or names.
-
-    Clusters with equal names become one, and those that are mapped to the number of another cluster
-    are merged with it. The new clusters are in the order of their first clusters. `known` are the
-    numbers of clusters that have not vanished.
-    """
-    groups: list[str | int] = [name or cluster for cluster, name in enumerate(names)]
-    new: dict[int, str | int] = {}
-    for key, value in mapping.items():
-        cluster = _cluster(key, names, known)
-        if cluster in new:
-            raise ValueError(f"Cluster {quoted(key)} is in the mapping twice, by number and name.")
-        new[cluster] = _name_or_number(key, value, known)
-    before = list(groups)
-    for cluster, value in new.items():
-        if isinstance(value, int) and new.get(value, value) != value:
-            raise ValueError(
-                f"Cluster {cluster} cannot be merged with cluster {value}, which the mapping "
-                "changes too: give both the same name."
-            )
-        groups[cluster] = before[value] if isinstance(value, int) else value
-    distinct = list(dict.fromkeys(groups))
-    if len(distinct) < 2:
-        raise ValueError("All clusters would be merged. Leave at least two clusters.")
-    clusters = np.array([distinct.index(group) for group in groups], dtype=np.int32)
-    return Relabeling(clusters, tuple(g if isinstance(g, str) else "" for g in distinct))
+        Clusters with equal names become one, and those that are mapped to the number of another
+        cluster are merged with it. The clusters are in the order of their first clusters.
+        """
+        known = set(self.clusters.tolist())
+        before: list[str | int] = [name or cluster for cluster, name in enumerate(self.names)]
+        new: dict[int, str | int] = {}
+        for key, value in mapping.items():
+            cluster = _cluster(key, self.names, known)
+            if cluster in new:
+                raise ValueError(
+                    f"Cluster {quoted(key)} is in the mapping twice, by number and name."
+                )
+            new[cluster] = _name_or_number(key, value, known)
+        groups = list(before)
+        for cluster, value in new.items():
+            if isinstance(value, int) and new.get(value, value) != value:
+                raise ValueError(
+                    f"Cluster {cluster} cannot be merged with cluster {value}, which the mapping "
+                    "changes too: give both the same name."
+                )
+            groups[cluster] = before[value] if isinstance(value, int) else value
+        distinct = list(dict.fromkeys(groups))
+        if len(distinct) < 2:
+            raise ValueError("All clusters would be merged. Leave at least two clusters.")
+        clusters = np.array([distinct.index(group) for group in groups], dtype=np.int32)
+        names = tuple(group if isinstance(group, str) else "" for group in distinct)
+        return Relabeling(clusters, names, self.output)
 
 
 def _cluster(key: Any, names: tuple[str, ...], known: set[int]) -> int:
@@ -132,7 +143,7 @@ def mapping_header(model: Any) -> dict[str, Any]:
         return {}
     spread, relabeling = model._spread, model._relabeling
     digest = sha256(np.concatenate([spread.sizes, spread.squares]).astype("<f8").tobytes())
-    if relabeling is not None:
+    if any(relabeling.names) or not relabeling.keeps_numbers:
         digest.update(json.dumps([relabeling.clusters.tolist(), relabeling.names]).encode())
     sizes = model._cluster_spread.sizes.astype(int).tolist()
     return {"model": digest.hexdigest()[:16], "sizes": sizes}
@@ -171,7 +182,7 @@ class RelabelMixin:
     n_clusters_: int
     labels_: Any
     _spread: ClusterSpread
-    _relabeling: Relabeling | None
+    _relabeling: Relabeling
 
     def relabel(
         self,
@@ -223,37 +234,29 @@ class RelabelMixin:
         ['cancer', 'control', 'healthy']
         """
         check_is_fitted(self, "labels_")
-        relabeling = self._relabeling
-        names = ("",) * self.n_clusters_fit_ if relabeling is None else relabeling.names
         if output not in (None, "numbers", "names"):
             raise ValueError(f"output={output!r} should be 'numbers', 'names' or None.")
-        before = "numbers" if relabeling is None else relabeling.output
-        known = set(range(len(names)) if relabeling is None else relabeling.clusters.tolist())
-        new = relabeling_from(new_names(mapping, self), names, known)
-        new = replace(new, output=output or before)
-        self._relabeling = new.after(relabeling)
+        new = self._relabeling.renamed(new_names(mapping, self))
+        new = replace(new, output=output or new.output)
+        self._relabeling = new.after(self._relabeling)
         self._relabel_samples(new)
         return self
 
     def _shown(self, labels: Any) -> Any:
         """Clusters as methods return them; files keep the numbers."""
-        names, relabeling = self.cluster_names_, self._relabeling
-        if names is None or isinstance(labels, np.memmap):
+        names = self.cluster_names_
+        if names is None or isinstance(labels, np.memmap) or self._relabeling.output != "names":
             return labels
-        by_name = relabeling is not None and relabeling.output == "names"
-        return by_block(partial(named, names), labels, dtype=object) if by_name else labels
+        return by_block(partial(named, names), labels, dtype=object)
 
     def _relabel_samples(self, new: Relabeling) -> None:
-        # Label -1 stays what it is: the last entry.
-        clusters = np.append(new.clusters, new.clusters.dtype.type(-1))
-        self.labels_ = by_block(clusters.__getitem__, self.labels_)
+        self.labels_ = by_block(new, self.labels_)
 
     @property
     def cluster_names_(self) -> tuple[str, ...] | None:
         """Names of clusters, or their numbers. None if none has a name or has vanished."""
         check_is_fitted(self, "labels_")
-        if (relabeling := self._relabeling) is None:
-            return None
+        relabeling = self._relabeling
         names = tuple(name or str(cluster) for cluster, name in enumerate(relabeling.names))
         return names if any(relabeling.names) or relabeling.n_clusters < len(names) else None
 
@@ -261,24 +264,22 @@ class RelabelMixin:
     def titles_(self) -> tuple[str, ...]:
         """Title of each cluster: its name, what sets it apart, or its number."""
         check_is_fitted(self, "labels_")
-        relabeling, found = self._relabeling, getattr(self, "_titles", None)
-        if relabeling is None:
-            return found or tuple(f"cluster {c}" for c in range(self.n_clusters_))
-        first = [int(np.argmax(relabeling.clusters == c)) for c in range(len(relabeling.names))]
+        clusters, found = self._relabeling.clusters, getattr(self, "_titles", None)
+        first = [int(np.argmax(clusters == c)) for c in range(len(self._relabeling.names))]
         return tuple(
             name or (found[first[c]] if found else f"cluster {c}")
-            for c, name in enumerate(relabeling.names)
+            for c, name in enumerate(self._relabeling.names)
         )
 
     @property
     def n_clusters_fit_(self) -> int:
         """Number of clusters before `relabel` has merged any."""
-        return self.n_clusters_ if self._relabeling is None else len(self._relabeling.clusters)
+        return len(self._relabeling.clusters)
 
     @property
     def _cluster_spread(self) -> ClusterSpread:
         """How far the samples of `fit` lie from their centers."""
-        return self._spread if self._relabeling is None else self._relabeling.spread(self._spread)
+        return self._relabeling.spread(self._spread)
 
     @property
     def _membership_scale(self) -> float:

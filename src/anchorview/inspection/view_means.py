@@ -43,7 +43,6 @@ class MeansExplanation(Explanation):
     scale: float
     preparation: Preparation | None = None
     """Encodes tables; None if there are none."""
-    relabeling: None = None
     floor: float = ROUNDING
 
     def prepare(self, part: MultiViewData) -> MultiViewData:

@@ -57,7 +57,7 @@ from anchorview.estimators.base import (
     require_negative,
 )
 from anchorview.estimators.batches import UnknownBatch
-from anchorview.estimators.explanation import ROUNDING, relabeled
+from anchorview.estimators.explanation import ROUNDING
 from anchorview.estimators.known.known_labels import KnownLabels, known_labels, with_pairs
 from anchorview.estimators.partitions.candidates import ONE_CLUSTER, POOL, Budget
 from anchorview.estimators.partitions.consensus import DOUBTFUL_CONFIDENCE
@@ -455,7 +455,7 @@ class AutoDALMC(EmbeddingClusterer):
         labeler = self._labeler
         function = labeler.labels
         if level is not None:
-            there, clusters = self._clustering_at(level), _numbers_of(level)
+            there, clusters = self._clustering_at(level), Relabeling.none(level).clusters
             function = replace(labeler, clustering=there, clusters=clusters).labels
         elif doubtful is not None:
             threshold = self.confidence_threshold_
@@ -573,12 +573,13 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _set_fitted(self, fitted: FittedModel) -> None:
         """Set the attributes that describe the model."""
-        self._relabeling = self._fit_labels = None
+        self._fit_labels = None
         self._labeled_rows: Array | None = None
         self._families, self._clustering = fitted.families, fitted.clustering
         self._others, self._consistency = fitted.levels.others, fitted.views.table
         self._apart = fitted.views.apart
         self.n_clusters_ = self._clustering.n_clusters
+        self._relabeling = Relabeling.none(self.n_clusters_)
         self.candidates_ = fitted.candidate_table()
         directions = self.candidates_["kind"] == "directions"
         self.best_candidate_ = int(self.candidates_["agreement"].where(directions).argmax())
@@ -662,7 +663,7 @@ class AutoDALMC(EmbeddingClusterer):
     @property
     def _labeler(self) -> Labeler:
         best: Any = self._clustering.candidates[self.best_candidate_]
-        clusters = relabeled(self._relabeling, _numbers_of(self.n_clusters_fit_))
+        clusters = self._relabeling.clusters
         return Labeler(self._used, self._families, self._clustering, best, clusters)
 
     def _labeled(
@@ -678,7 +679,7 @@ class AutoDALMC(EmbeddingClusterer):
         """Set the attributes with one entry per sample."""
         labeler = replace(self._labeler, others=tuple(self._others.values()))
         fields: tuple[str, ...] = (*RESULTS, "level_labels") if self._others else RESULTS
-        if self._relabeling is not None:
+        if self.n_clusters_ < self.n_clusters_fit_:
             fields += ("fitted_labels",)
         results, (self._spread, self._row_sums) = self._labeled(source, labeler, fields, out)
         self._level_labels = results.get("level_labels")
@@ -706,20 +707,14 @@ class AutoDALMC(EmbeddingClusterer):
         self.labels_, self.second_labels_, self.confidence_ = known.kept(
             self.labels_, self.second_labels_, self.confidence_
         )
-        self._relabeling = known.relabeling(self.n_clusters_)
+        self._relabeling = known.relabeling(self.n_clusters_) or self._relabeling
         self._labeled_rows = known.labeled_rows
 
     def _relabel_samples(self, new: Relabeling) -> None:
         if self._fit_labels is None:
             self._fit_labels = self.labels_
         super()._relabel_samples(new)
-        assert self._relabeling is not None
         self.n_clusters_ = self._relabeling.n_clusters
         if self.second_labels_ is not None:
             function = partial(relabeled_second, new.clusters)
             self.second_labels_ = by_block(function, self.second_labels_, self.labels_)
-
-
-def _numbers_of(n_clusters: int) -> Array:
-    """Numbers of so many clusters, which stay what they are."""
-    return np.arange(n_clusters, dtype=np.int32)

@@ -231,9 +231,9 @@ def support_beyond(agreement: ArrayLike, chance: ArrayLike) -> Array:
 # Words
 
 
-def merged_words(words: tuple[str, ...], relabeling: Relabeling | None) -> tuple[str, ...]:
+def merged_words(words: tuple[str, ...], relabeling: Relabeling) -> tuple[str, ...]:
     """Evidence after relabeling: for merged clusters, that for the worst of them."""
-    if relabeling is None:
+    if relabeling.keeps_numbers:
         return words
     order = list(WORDS)
     ranks = np.zeros(len(relabeling.names), dtype=int)

@@ -231,9 +231,9 @@ class RowSums:
             self.sizes + other.sizes, self.sums + other.sums, self.squares + other.squares
         )
 
-    def relabeled(self, relabeling: Relabeling | None) -> "RowSums":
+    def relabeled(self, relabeling: Relabeling) -> "RowSums":
         """Sums by the clusters after relabeling."""
-        if relabeling is None:
+        if relabeling.keeps_numbers:
             return self
         members = np.equal.outer(np.arange(len(relabeling.names)), relabeling.clusters) * 1.0
         return RowSums(members @ self.sizes, members @ self.sums, members @ self.squares)
@@ -293,7 +293,7 @@ class ConsensusExplanation(FittedExplanation):
     def _pattern_squares(self, partitions: Array) -> Array:
         """Squared distances to the patterns of the clusters."""
         squares = self.consensus.squared_distances(partitions)
-        return squares if self.relabeling is None else self.relabeling.nearest(squares)
+        return self.relabeling.nearest(squares)
 
     def distances(self, part: MultiViewData) -> Iterator[ClusterDistances]:
         """Yield labels, confidence and distances of the samples of a part in blocks, in order."""

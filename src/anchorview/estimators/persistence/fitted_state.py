@@ -62,6 +62,10 @@ class FittedState:
     changes_: pd.DataFrame | None = None
     _titles: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        # Version 0.1 wrote none for clusters that are as they were fitted.
+        self._relabeling = self._relabeling or Relabeling.none(self.n_clusters_fit)
+
     @classmethod
     def of(cls, model: Any) -> Self:
         """State of a fitted model, without rows that are in files or on workers."""
@@ -106,18 +110,13 @@ class FittedState:
 
     def require_labels(self) -> None:
         """Check labels of samples."""
-        relabeling, k = self._relabeling, self.n_clusters_fit
-        require_labels("labels_", self.labels_, k if relabeling is None else len(relabeling.names))
+        assert self._relabeling is not None
+        require_labels("labels_", self.labels_, len(self._relabeling.names))
 
     @property
     def n_clusters_fit(self) -> int:
         """Number of clusters before `relabel` has merged any."""
         return len(self._spread.sizes)
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return self.n_clusters_fit if self._relabeling is None else self._relabeling.n_clusters
 
 
 @dataclass(kw_only=True)
