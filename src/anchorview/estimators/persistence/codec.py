@@ -83,24 +83,15 @@ def _(series: FloatSeries) -> FloatSeries:
     return series.astype(np.float64)
 
 
-def _parameters(cls: Any) -> dict[str, Any]:
-    """Annotations of the constructor's parameters."""
-    return PANDAS_PARAMETERS.get(cls) or _annotations(cls)
-
-
 @cache
-def _annotations(cls: Any) -> dict[str, Any]:
-    hints = get_type_hints(cls.__init__, include_extras=True)
-    return {name: annotation for name, annotation in hints.items() if name != "return"}
-
-
-@cache
-def _names_with_default(cls: Any) -> frozenset[str]:
-    """Parameters of the constructor that may be left out."""
+def _parameters(cls: Any) -> tuple[dict[str, Any], frozenset[str]]:
+    """Annotations of the constructor's parameters, and names of those that may be left out."""
     if cls in PANDAS_PARAMETERS:
-        return frozenset()
+        return PANDAS_PARAMETERS[cls], frozenset()
+    hints = get_type_hints(cls.__init__, include_extras=True)
+    hints.pop("return", None)
     parameters = signature(cls).parameters.values()
-    return frozenset(own.name for own in parameters if own.default is not own.empty)
+    return hints, frozenset(own.name for own in parameters if own.default is not own.empty)
 
 
 def encode(value: Any) -> Tree:
@@ -126,7 +117,8 @@ def encode(value: Any) -> Tree:
         values = [None if math.isnan(item) else item for item in value.tolist()]
         return {"data": values, "index": encode(value.index), "name": name}
     value = Table.of(value) if isinstance(value, pd.DataFrame) else value
-    return {name: encode(getattr(value, name)) for name in _parameters(type(value))}
+    kind: Any = type(value)
+    return {name: encode(getattr(value, name)) for name in _parameters(kind)[0]}
 
 
 def decode(tree: Tree, annotation: Any, path: str) -> Any:
@@ -169,10 +161,10 @@ def decode(tree: Tree, annotation: Any, path: str) -> Any:
     if annotation is pd.DataFrame:
         frame: pd.DataFrame = decode(tree, Table, path).frame()
         return frame
-    types = _parameters(annotation)
+    types, optional = _parameters(annotation)
     if isinstance(tree, dict):
         tree = {RENAMED.get(name, name): part for name, part in tree.items()}
-    parts = entries(tree, set(types), path, optional=_names_with_default(annotation))
+    parts = entries(tree, set(types), path, optional)
     parts = {name: decode(part, types[name], f"{path}/{name}") for name, part in parts.items()}
     try:
         return validate(annotation(**parts))

@@ -66,24 +66,22 @@ class StoredStep:
     @classmethod
     def of(cls, step: Any) -> "StoredStep":
         """Store a fitted transformer; raises if it is foreign and skops is not installed."""
-        if type(step).__name__ not in CLASSES or type(step) is not CLASSES[type(step).__name__]:
+        kind, state = type(step).__name__, vars(step)
+        if CLASSES.get(kind) is not type(step):
             skops = optional_import("skops.io", "Transformers of other packages", "skops")
             with _storable():
                 return cls(kind=FOREIGN, content=np.frombuffer(skops.dumps(step), np.uint8))
-        state = {name: value for name, value in vars(step).items() if name in FITTED}
+        fitted = {name: state[name] for name in FITTED if name in state}
         if isinstance(step, LogNormalizer):
-            state["_median"] = step.total_
+            fitted["_median"] = step.total_
+        arrays = {name: v for name, v in fitted.items() if isinstance(v, np.ndarray)}
         return cls(
-            kind=type(step).__name__,
+            kind=kind,
             parameters=step.get_params(),
-            numbers={name: v for name, v in state.items() if isinstance(v, int | float)},
-            arrays={
-                name: np.asarray(value, dtype=np.float64)
-                for name, value in state.items()
-                if isinstance(value, np.ndarray)
-            },
-            columns=vars(step).get("columns_", ()),
-            sums=vars(step).get("_columns", ()),
+            numbers={name: v for name, v in fitted.items() if isinstance(v, int | float)},
+            arrays={name: np.asarray(v, dtype=np.float64) for name, v in arrays.items()},
+            columns=state.get("columns_", ()),
+            sums=state.get("_columns", ()),
             words=step.frequencies_ if isinstance(step, WordTfidf) else {},
         )
 
