@@ -15,20 +15,17 @@ from anchorview.core.neighbors import (
 
 
 @pytest.mark.parametrize("max_distances", [2**20, 300, 1])
-def test_matrices_side_by_side_dense_and_sparse(max_distances, set_constants):
+@pytest.mark.parametrize("form", [sparse.csr_array, np.asarray])
+def test_dense_and_sparse_rows(form, max_distances, set_constants):
     set_constants(neighbors, MAX_DISTANCES=max_distances)
     rng = np.random.default_rng(0)
-    dense, thin = (
-        rng.standard_normal((70, 6)),
-        sparse.random_array((70, 9), density=0.3, random_state=rng),
-    )
-    thin = thin.tocsr()
-    whole = np.hstack([dense, thin.toarray()])
+    whole = rng.standard_normal((70, 12)) * (rng.random((70, 12)) < 0.6)
     exact = np.square(whole[:, None] - whole).sum(axis=2)
-    near, squares = nearest_places([dense, thin], [dense[:40], thin[:40]], 5)
+    points = form(whole)
+    near, squares = nearest_places(points, points[:40], 5)
     np.testing.assert_array_equal(near, np.argsort(exact[:, :40], axis=1)[:, :5])
     np.testing.assert_allclose(squares, np.sort(exact[:, :40], axis=1)[:, :5], atol=1e-12)
-    near, squares = nearest_others([whole], 90)
+    near, squares = nearest_others(points, 90)
     np.testing.assert_array_equal(near, np.argsort(exact, axis=1)[:, 1:])
 
 
@@ -38,7 +35,7 @@ def test_distances_of_close_samples_do_not_vanish_beside_their_norms(dtype):
     points = (100 + rng.standard_normal((40, 3))).astype(dtype)
     points[20:] = points[:20]
     points[30:] += dtype(1e-3)
-    near, squares = nearest_others([points], 4)
+    near, squares = nearest_others(points, 4)
     exact = np.square(points[:, None].astype(float) - points[near]).sum(axis=2)
     np.testing.assert_allclose(squares, exact, rtol=1e-4)
     assert (near != np.arange(40)[:, None]).all()

@@ -53,8 +53,8 @@ def weighted_neighbors(near: Array, squares: Array, n_columns: int) -> sparse.cs
     return graph_of_neighbors(near[:, :kept], weights, n_columns)
 
 
-def _conditioned(views: Sequence[Matrix]) -> list[Matrix]:
-    """Views in float64, shifted and scaled so that distances lose few digits and never overflow."""
+def _conditioned(views: Sequence[Matrix]) -> Matrix:
+    """Views side by side, shifted and scaled: distances lose few digits and never overflow."""
     points = []
     for view in views:
         X = view.astype(np.float64)
@@ -62,11 +62,12 @@ def _conditioned(views: Sequence[Matrix]) -> list[Matrix]:
             # A few huge samples do not affect medians.
             X -= np.median(X[:: max(1, len(X) // CENTER_ROWS)], axis=0)
         points.append(X)
-    largest = max(max(X.max(), -X.min()) for X in points)
+    is_dense = not any(map(sparse.issparse, points))
+    X = np.hstack(points) if is_dense else sparse.hstack(points, format="csr")
+    largest = max(X.max(), -X.min())
     if largest > 0:
-        for X in points:
-            X /= largest
-    return points
+        X /= largest
+    return X
 
 
 def neighbor_affinity(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_array:

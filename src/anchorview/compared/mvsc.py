@@ -24,7 +24,7 @@ def gaussian_graph(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_arr
     With squared distances D and their mean s over the nearest anchors, weights are
     ``exp(-D / (2 s^2))`` of a sample in units of their sum, and R is the identity then.
     """
-    nearest, distances = nearest_places([X], [anchors], n_neighbors)
+    nearest, distances = nearest_places(X, anchors, n_neighbors)
     bandwidth = max(float(distances.mean()), np.sqrt(np.finfo(np.float64).tiny))
     # A common factor of a row cancels; with the nearest distance it cannot underflow.
     distances = distances - distances[:, :1]

@@ -56,7 +56,7 @@ def directly_sampled(scores: Array, count: int) -> Array:
 def anchor_neighbors(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_array:
     """Graph of the samples and their nearest anchors; weights of a sample sum to 1."""
     count = min(n_neighbors + 1, len(anchors))
-    return weighted_neighbors(*nearest_places([X], [anchors], count), len(anchors))
+    return weighted_neighbors(*nearest_places(X, anchors, count), len(anchors))
 
 
 def fused_graph(

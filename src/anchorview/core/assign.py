@@ -227,11 +227,10 @@ def fit_assignment(
         if method == "kmeans":
             order = _canonical_order(embedding, weights)
             points, weights = points[order], None if weights is None else weights[order]
-            init = partial(_plusplus, weights=weights)
-            kmeans = KMeans(n_clusters, init=init, n_init=n_init, tol=tolerance, random_state=seed)
+            init: Any = partial(_plusplus, weights=weights)
         else:
-            rows_apart = points[distant_rows(embedding, n_clusters)]
-            kmeans = KMeans(n_clusters, init=rows_apart, n_init=1, tol=tolerance)
+            init, n_init = points[distant_rows(embedding, n_clusters)], 1
+        kmeans = KMeans(n_clusters, init=init, n_init=n_init, tol=tolerance, random_state=seed)
         centroids = kmeans.fit(points, sample_weight=weights).cluster_centers_
     elif method == "kmeans":
         start = _start_from_sample(rows, n_clusters, normalize, n_init, seed)

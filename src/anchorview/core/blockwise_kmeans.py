@@ -431,7 +431,7 @@ def repaired(points: Array, centroids: Array, least: float = 0.0) -> Array | Non
     """Centroids after moves that lower the inertia at once; None if by `least` or less."""
     k = len(centroids)
     labels = nearest_centers(points, centroids.astype(points.dtype))
-    partners = nearest_others([centroids], 1)[0][:, 0]
+    partners = nearest_others(centroids, 1)[0][:, 0]
     with without_nested_threads():
         counts = np.bincount(labels, minlength=k)
         inertias = np.bincount(

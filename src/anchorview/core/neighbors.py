@@ -1,11 +1,10 @@
 """Nearest centers and nearest neighbors of rows, found in blocks of matrix products, and graphs.
 
 ``|x - c|^2 = |x|^2 - 2 (x'c - c'c / 2)``, so the nearest center of a row has the largest score
-``x'c - c'c / 2``. Where several neighbors are searched, rows and places are lists of matrices that
-stand side by side, dense or sparse.
+``x'c - c'c / 2``. Where several neighbors are searched, rows and places may be sparse.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ CLOSE = 0.01
 Neighbors = tuple[Array, Array]
 """Positions of the nearest places of rows, nearest first, and squared distances."""
 
-_scores, _products = ThreadBuffer(), ThreadBuffer()
+_scores = ThreadBuffer()
 
 
 def score_weights(centers: Array, dtype: "np.dtype[Any]") -> Array:
@@ -101,32 +100,29 @@ def squared_distances(rows: Array, centers: Array, known: Array | None = None) -
     return np.maximum(distances, 0, out=distances)
 
 
-def nearest_places(rows: Sequence[Matrix], places: Sequence[Matrix], count: int) -> Neighbors:
-    """The nearest places of each row."""
-    return _nearest(rows, places, count, are_places=False)
-
-
-def nearest_others(points: Sequence[Matrix], count: int) -> Neighbors:
+def nearest_others(points: Matrix, count: int) -> Neighbors:
     """The nearest other points of each point; also if others are equal to it."""
-    return _nearest(points, points, count, are_places=True)
+    return nearest_places(points, points, count, are_places=True)
 
 
-def _nearest(
-    rows: Sequence[Matrix], places: Sequence[Matrix], count: int, *, are_places: bool
+def nearest_places(
+    rows: Matrix, places: Matrix, count: int, *, are_places: bool = False
 ) -> Neighbors:
-    n, m = rows[0].shape[0], places[0].shape[0]
-    dtype = np.result_type(*(X.dtype for X in (*rows, *places)))
+    """The nearest places of each row; if the rows are these places, the nearest others."""
+    n, m = rows.shape[0], places.shape[0]
+    dtype = np.result_type(rows.dtype, places.dtype)
     near = np.empty((n, min(count, m - are_places)), dtype=np.intp)
     squares = np.empty(near.shape, dtype=dtype)
     halves = 0.5 * _row_squares(places)
-    step = max(1, MAX_DISTANCES // max(m, *(X.shape[1] for X in rows)))
+    step = max(1, MAX_DISTANCES // max(m, rows.shape[1]))
     for block in row_slices(n, step):
-        shape = block.stop - block.start, m
-        scores, product = (each.array(shape, dtype) for each in (_scores, _products))
-        np.negative(halves, out=scores)
-        for X, P in zip(rows, places, strict=True):
-            x = dense_rows(X, block)
-            scores += np.matmul(x, P.T, out=product) if isinstance(P, np.ndarray) else (P @ x.T).T
+        x = dense_rows(rows, block)
+        scores = _scores.array((len(x), m), dtype)
+        if isinstance(places, np.ndarray):
+            np.matmul(x, places.T, out=scores)
+        else:
+            scores[...] = (places @ x.T).T
+        scores -= halves
         flat, starts = scores.reshape(-1), np.arange(0, scores.size, m)
         if are_places:
             flat[starts + np.arange(block.start, block.stop)] = -np.inf
@@ -141,25 +137,19 @@ def _nearest(
     squares += norms
     # Differences of large numbers, which rounding has changed.
     close = np.nonzero(squares < CLOSE * norms)
-    squares[close] = 0
     for some in row_slices(len(close[0]), step):
         pairs = close[0][some], close[1][some]
-        for X, P in zip(rows, places, strict=True):
-            differences = dense_rows(X, pairs[0]) - dense_rows(P, near[pairs])
-            squares[pairs] += np.square(differences).sum(axis=1)
+        differences = dense_rows(rows, pairs[0]) - dense_rows(places, near[pairs])
+        squares[pairs] = np.square(differences).sum(axis=1)
     order = np.argsort(squares, axis=1, kind="stable")
     return np.take_along_axis(near, order, axis=1), np.take_along_axis(squares, order, axis=1)
 
 
-def _row_squares(parts: Sequence[Matrix]) -> Array:
-    """Squared norms of the rows of matrices side by side."""
-    squares = [
-        np.einsum("ij,ij->i", X, X)
-        if isinstance(X, np.ndarray)
-        else np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        for X in parts
-    ]
-    return np.sum(squares, axis=0)
+def _row_squares(X: Matrix) -> Array:
+    """Squared norms of the rows."""
+    if isinstance(X, np.ndarray):
+        return np.einsum("ij,ij->i", X, X)
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel()
 
 
 def graph_of_neighbors(near: Array, weights: Array, n_columns: int) -> sparse.csr_array:

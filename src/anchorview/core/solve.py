@@ -14,7 +14,6 @@ import numpy as np
 
 from anchorview._utils.linalg import (
     MatrixOperator,
-    gram,
     polar,
     rank_and_directions,
     rank_up_to,
@@ -340,10 +339,6 @@ class LeadingRows(MatrixOperator):
         super().__init__(dtype=X.dtype, shape=X.shape)
         self.rows = X[:n_rows]
         self.squared_norm = squared_norm(self.rows)
-
-    def gram(self) -> Array:
-        """Products of all pairs of columns."""
-        return gram(self.rows)
 
     def _matmat(self, M: Array) -> Array:
         product = np.zeros((self.shape[0], M.shape[1]), self.dtype)

@@ -168,12 +168,12 @@ def _neighbors_in(coordinates: MultiViewData, view: int) -> NeighborRows:
     if len(rows) < 2:
         return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
     points = leading_coordinates(coordinates.views[view][rows])
-    near, squares = nearest_others([points], N_NEIGHBORS)
+    near, squares = nearest_others(points, N_NEIGHBORS)
     if (squares[:, -1] <= EQUAL * np.square(points).sum(axis=1).mean()).any():
         # Of many equal rows, those that are also near in other views are neighbors.
         others = (own[rows] for q, own in enumerate(coordinates.views) if q != view)
         added = [OTHER_VIEWS * leading_coordinates(own) for own in others]
-        near, _ = nearest_others([np.hstack([points, *added])], N_NEIGHBORS)
+        near, _ = nearest_others(np.hstack([points, *added]), N_NEIGHBORS)
         away = (np.square(points - points[column]).sum(axis=1) for column in near.T)
         squares = np.column_stack(list(away))
         order = np.argsort(squares, axis=1, kind="stable")
@@ -332,7 +332,7 @@ def leading_coordinates(rows: Array) -> Array:
 
 
 def _weighted(rows: Array, places: Array) -> Neighbors:
-    near, d = nearest_places([rows], [places.astype(rows.dtype, copy=False)], N_NEAREST_LANDMARKS)
+    near, d = nearest_places(rows, places.astype(rows.dtype, copy=False), N_NEAREST_LANDMARKS)
     scale = d.mean(axis=1, keepdims=True)
     weights = np.exp(-np.divide(d, scale, out=np.zeros_like(d), where=scale > 0))
     return near, weights / weights.sum(axis=1, keepdims=True)
