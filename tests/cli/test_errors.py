@@ -84,20 +84,6 @@ def test_errors_of_the_system_name_the_file(data, monkeypatch):
     assert error_of("fit", data, *QUICK) == f"{data}: Permission denied."
 
 
-def test_a_file_is_opened_once(data, tmp_path, monkeypatch):
-    folder = tmp_path / "folder"
-    assert run("convert", data, folder).exit_code == 0
-    opened = []
-    real = reading.existing_format
-    monkeypatch.setattr(
-        reading, "existing_format", lambda *given: opened.append(given[0]) or real(*given)
-    )
-    for path in (data, folder):
-        opened.clear()
-        assert run("fit", path, "-k", 3, "--method", "dalmc").exit_code == 0
-        assert opened == [path]
-
-
 # Errors in the output, which are found first: the data file does not exist
 
 FIT = ("fit", "none.npz", "-k", 3)
