@@ -120,10 +120,7 @@ def _cluster(
     printing: Printing,
     inputs: Mapping[str, Path | None],
 ) -> None:
-    """Load data, cluster them, write the outputs and print a summary.
-
-    All outputs are attempted if one of them fails. None may replace one of the inputs.
-    """
+    """Load data, cluster them, write the outputs, which may not replace inputs, and show all."""
     outputs, scheduler = paths.checked(inputs, printing), chosen.scheduler
     if scheduler is not None and not outputs.keys().isdisjoint({"--results", "--report"}):
         raise ValueError(

@@ -159,10 +159,7 @@ class ReadingOptions(TableOptions):
         weights: str | None = None,
         on_disk: bool = False,
     ) -> LoadedData:
-        """Read data into memory, or open them on disk if they are large and can stay there.
-
-        `weights` is a file, or the name of a column.
-        """
+        """Read data, or open large ones on disk; `weights` is a file, or the name of a column."""
         if weights is not None and not Path(weights).is_file():
             column, reading = self._column(path, weights, on_disk=on_disk)
             data = reading.load(path, batch, memory_limit, on_disk=on_disk)
@@ -267,10 +264,7 @@ def load_model(path: Path) -> Any:
 def _rows_by_sample(
     path: Path, data: LoadedData, ids: "pd.Index[Any] | None", name: str | None = None
 ) -> "pd.DataFrame":
-    """Rows of a table by the ids in its first column or, without ids, in the order of the samples.
-
-    Without a name, values are read as text.
-    """
+    """Rows by the ids in the first column or, without ids, by position; without a name, texts."""
     import pandas as pd
 
     from anchorview.datasets.file_contents import ReadOptions

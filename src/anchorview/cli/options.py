@@ -23,6 +23,8 @@ SolverName = Literal["auto", "compressed", "left", "direct", "truncated"]
 AssignmentName = Literal["kmeans", "cluster_qr"]
 BudgetName = Literal["fast", "default", "thorough"]
 
+HELP = {"help_option_names": ["-h", "--help", "--help-all"]}
+
 
 class Command(TyperCommand):
     """A command that explains its errors, and shows advanced options only if asked for."""
@@ -32,24 +34,29 @@ class Command(TyperCommand):
         with explained_errors():
             return super().invoke(context)
 
+    def parse_args(self, context: Any, args: list[str]) -> Any:
+        """Parse the arguments."""
+        context.meta["all"] = "--help-all" in args
+        return super().parse_args(context, args)
+
     def format_help(self, context: Any, formatter: Any) -> None:
         """Write the help, with advanced options after ``--help-all``."""
         for parameter in self.params:
             advanced = getattr(parameter, "rich_help_panel", None) is not None
-            parameter.hidden = advanced and not context.meta.get("help_all")  # type: ignore[attr-defined]
+            parameter.hidden = advanced and not context.meta["all"]  # type: ignore[attr-defined]
         super().format_help(context, formatter)
+
+    def get_help_option(self, context: Any) -> Any:
+        """Option that shows the help."""
+        shown: Any = super().get_help_option(context)
+        shown.help = "Show this message, or all options, and exit."
+        return shown
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[..., None]], Any]:
-    """Add a function to the commands of a program.
-
-    The fields of dataclasses among its parameters are options of the command.
-    """
-
-    def add(function: Callable[..., None]) -> Any:
-        return app.command(name, cls=Command)(_with_groups(function))
-
-    return add
+    """Add a function to the commands; fields of dataclasses among its parameters are options."""
+    add = app.command(name, cls=Command, context_settings=HELP)
+    return lambda function: add(_with_groups(function))
 
 
 def _with_groups(function: Callable[..., None]) -> Callable[..., None]:
@@ -63,12 +70,9 @@ def _with_groups(function: Callable[..., None]) -> Callable[..., None]:
         else:
             options[name] = hints[name], given.default
     parameters = [_parameter(name, *each) for name, each in options.items()]
-    if any(each.annotation.__metadata__[0].rich_help_panel for each in parameters):
-        parameters.append(_parameter("help_all", bool, HELP_ALL))
 
     @wraps(function)
     def grouped(**values: Any) -> None:
-        values.pop("help_all", None)
         for name, group in groups.items():
             values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
         function(**values)
@@ -89,22 +93,6 @@ def option(
     """Option with a help text; those in a panel are advanced."""
     shown = typer.Option(*names, help=description, rich_help_panel=panel, **rest)
     return field(default=default, metadata={"option": shown})
-
-
-def _show_all(context: typer.Context, value: bool) -> None:
-    if value:
-        context.meta["help_all"] = True
-        typer.echo(context.get_help())
-        raise typer.Exit
-
-
-HELP_ALL = option(
-    "Show advanced options too, and exit.",
-    "--help-all",
-    default=False,
-    is_eager=True,
-    callback=_show_all,
-)
 
 
 def parse_n_clusters(text: str) -> int | list[int] | range:

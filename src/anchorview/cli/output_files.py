@@ -111,10 +111,7 @@ def check_outputs(
 
 
 def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path | None]) -> None:
-    """Raise if two paths are the same, or if one is written into another, such as the data.
-
-    There it would replace a file, or be taken for a view.
-    """
+    """Raise if two paths are the same, or one is written into another, and taken for a view."""
     paths = {
         name: Path(os.path.realpath(path))
         for name, path in {**written, **inputs}.items()

@@ -62,10 +62,7 @@ def data_lines(record: Record) -> Iterator[str]:
 
 
 def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, Any]:
-    """Clusters and views of a fitted model; there are no labels if they are elsewhere.
-
-    They may be on the workers of a cluster, or in a file that the fit wrote.
-    """
+    """Clusters and views of a fitted model; labels on workers or in a file of it are not known."""
     known = labels is not None and len(labels) > 0
     record = {
         "method": type(model).__name__,

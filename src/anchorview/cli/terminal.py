@@ -78,10 +78,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def progress_bar(*, shown: bool) -> Iterator[None]:
-    """Show the progress of the current stage on stderr.
-
-    A stage may be followed by a note in parentheses, which changes as the stage proceeds.
-    """
+    """Show the current stage on stderr, with the note in parentheses that may follow it."""
     # The note is cut at the width of the terminal.
     one_line = Column(no_wrap=True)
     note = TextColumn("{task.fields[note]}", markup=False, table_column=one_line)

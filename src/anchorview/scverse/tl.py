@@ -267,13 +267,9 @@ def _ranked(table: pd.DataFrame, groups: list[str], n_features: int | None) -> d
         "pvals": table["p_value"].fillna(1),
         "logfoldchanges": change.astype(np.float32),
     }
-    by_cluster = pd.DataFrame(columns).sort_values("scores", ascending=False, kind="stable")
-    ranked = {name: rows.reset_index() for name, rows in by_cluster.groupby("cluster")}
-    for rows in ranked.values():
-        rows["pvals_adj"] = false_discovery_control(rows["pvals"])
-    return {
-        field: pd.DataFrame({name: ranked[name][field] for name in groups})[:n_features].to_records(
-            index=False
-        )
-        for field in ("names", "scores", "pvals", "pvals_adj", "logfoldchanges")
-    }
+    ranked = pd.DataFrame(columns).sort_values("scores", ascending=False, kind="stable")
+    ranked["pvals_adj"] = ranked.groupby("cluster")["pvals"].transform(false_discovery_control)
+    ranked["rank"] = ranked.groupby("cluster").cumcount()
+    by_rank = ranked.pivot(index="rank", columns="cluster")[:n_features]
+    fields = ("names", "scores", "pvals", "pvals_adj", "logfoldchanges")
+    return {field: by_rank[field][groups].to_records(index=False) for field in fields}
