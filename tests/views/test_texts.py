@@ -1,5 +1,6 @@
 """Texts are a view: TF-IDF with the words as features."""
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,11 +62,15 @@ def test_texts_beside_numbers(form, tmp_path):
     np.testing.assert_array_equal(named.labels_, model.labels_)
 
 
-def test_texts_in_files_read_in_parts(tmp_path, set_constants):
+@pytest.mark.filterwarnings("ignore:view 1 .* holds texts")
+def test_texts_in_files_and_in_dask(tmp_path, set_constants):
     frame, texts, _ = planted()
-    expected = DALMC(K, random_state=0, preprocess={"text": "words"}).fit(
-        {"numbers": frame, "text": texts}
-    )
+    in_order = {"numbers": frame.sort_index(), "text": texts.sort_index().to_frame()}
+    expected = DALMC(K, random_state=0).fit(in_order)
+    in_dask = {name: dd.from_pandas(view, npartitions=2) for name, view in in_order.items()}
+    labels = DALMC(K, random_state=0).fit(in_dask).labels_.compute()
+    np.testing.assert_array_equal(labels, expected.labels_)
+    expected = expected.fit({"numbers": frame, "text": texts})
     frame.to_parquet(tmp_path / "numbers.parquet")
     texts.to_frame().to_parquet(tmp_path / "text.parquet")
     set_constants(disk_source, PART=1000)

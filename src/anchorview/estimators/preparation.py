@@ -36,7 +36,7 @@ from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_views import NUMBERS, FittedColumns
 from anchorview.views.row_source import RowSource, working_precision
-from anchorview.views.table_columns import TableView
+from anchorview.views.table_columns import NUMERIC, TEXTS, TableView
 
 ENCODERS = TableEncoder, WordTfidf
 """Transformers that make numbers of tables."""
@@ -105,17 +105,17 @@ def steps_by_view(preprocess: Preprocess, source: RowSource) -> list[Any]:
         steps = [_transformer(preprocess.get(name), f"preprocess[{name!r}]") for name in names]
     else:
         steps = [_transformer(preprocess, "preprocess") for _ in names]
-    for p in source.table_views:
+    for p, kinds in source.table_kinds.items():
         if steps[p] is None:
-            steps[p] = _default_step(source, p)
+            steps[p] = _default_step(source, p, kinds)
     return steps
 
 
-def _default_step(source: RowSource, p: int) -> ViewTransformer:
+def _default_step(source: RowSource, p: int, kinds: tuple[str, ...]) -> ViewTransformer:
     """Transformer of a table that was given none."""
-    if p in source.numeric_tables:
+    if set(kinds) <= NUMERIC:
         return CellImputer()
-    if p not in source.text_views:
+    if kinds != TEXTS:
         return TableEncoder()
     first = source.first_rows(TEXTS_EXAMINED)
     texts = first.views[p][first.rows_with(p)].frame.iloc[:, 0].astype(str)
@@ -263,7 +263,7 @@ def words_of_texts(model: Any, source: RowSource, names: tuple[str, ...]) -> Pre
     """
     known = getattr(model, "preprocessing_", None) or ()
     fitted = dict(zip(model.view_names_in_, known, strict=False))
-    texts = {p: fitted.get(names[p]) for p in source.text_views}
+    texts = {p: fitted.get(names[p]) for p, kinds in source.table_kinds.items() if kinds == TEXTS}
     steps = {p: step for p, step in texts.items() if isinstance(step, WordTfidf)}
     if not steps:
         return None
@@ -414,7 +414,7 @@ def encoded_tables(data: MultiViewData, nan_cells: bool = False) -> MultiViewDat
 
     With `nan_cells`, tables of numbers stay as they are: their missing cells are not imputed.
     """
-    preparation = fit_preparation(data, None) if data.table_views else None
+    preparation = fit_preparation(data, None) if data.table_kinds else None
     if preparation is None:
         return data
     return preparation.encode_tables(data) if nan_cells else preparation(data)

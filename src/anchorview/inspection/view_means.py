@@ -115,7 +115,7 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
     if labeled.explanation is not None:
         return labeled.explanation
     n_clusters, source = len(labeled.clusters), labeled.source
-    preparation = fit_preparation(source, None) if source.table_views else None
+    preparation = fit_preparation(source, None) if source.table_kinds else None
     work = partial(_moments, n_clusters, preparation)
     moments = [view.numbers.values for view in labeled.reduce(work, merge_views, "means")]
     means, factors, squares = [], [], []

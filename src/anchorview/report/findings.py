@@ -27,7 +27,7 @@ from anchorview.plotting.drawn_samples import DrawnSamples, stored_embedding
 from anchorview.preprocessing import WordTfidf
 from anchorview.views.container import MultiViewData, container_of_checked
 from anchorview.views.input_grammar import NamedViews
-from anchorview.views.table_columns import TableView, column_kind, pandas_frame
+from anchorview.views.table_columns import TEXTS, TableView, column_kind, pandas_frame
 
 UNKNOWN_CLASS = "–"
 """Class of samples without a known one."""
@@ -113,7 +113,7 @@ class CheckedFit(DrawnSamples):
             explanation = explanation_of_model(self.model)
             prepared = data if explanation is None else explanation.prepare(data)
             for p, name in enumerate(data.names):
-                as_given = p in data.table_views and p not in data.text_views
+                as_given = data.table_kinds.get(p, TEXTS) != TEXTS
                 chosen = data if as_given else prepared
                 views[name] = chosen.views[p], chosen.feature_names[p]
         if self.texts is not None:

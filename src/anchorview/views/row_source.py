@@ -17,7 +17,6 @@ from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.matrix_checks import common_length
 from anchorview.views.sample_design import SampleDesign
-from anchorview.views.table_columns import NUMERIC
 
 if TYPE_CHECKING:
     from anchorview.views.container import MultiViewData
@@ -80,12 +79,8 @@ class RowSource(ABC):
     """Batch and covariates of each sample; parts have those of their samples."""
     sample_weight: Array | None = None
     """Weight of each sample in sums over samples; None if all weigh 1. Parts have theirs."""
-    table_views: tuple[int, ...] = ()
-    """Positions of views that are tables; a transformer makes numbers of them."""
-    numeric_tables: tuple[int, ...] = ()
-    """Positions of tables that have numbers only, with missing cells."""
-    text_views: tuple[int, ...] = ()
-    """Positions of tables that are one column of texts."""
+    table_kinds: dict[int, tuple[str, ...]]
+    """Kinds of the columns of views that are tables, of which transformers make numbers."""
     hints_at_counts: bool = False
     """Whether a warning names views of raw counts, since none are preprocessed."""
 
@@ -96,10 +91,8 @@ class RowSource(ABC):
         self.shape = common_length(matrices, given.names), sum(self.n_features_per_view)
         self.dtype = working_precision(m.dtype for m in matrices if m is not None)
         # A view on disk may be a table, too.
-        tables = {p: m.kinds for p, m in enumerate(matrices) if getattr(m, "kinds", ())}
-        self.table_views = tuple(tables)
-        self.numeric_tables = tuple(p for p, kinds in tables.items() if set(kinds) <= NUMERIC)
-        self.text_views = tuple(p for p, kinds in tables.items() if tuple(kinds) == ("text",))
+        kinds = {p: getattr(matrix, "kinds", ()) for p, matrix in enumerate(matrices)}
+        self.table_kinds = {p: of_view for p, of_view in kinds.items() if of_view}
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -31,6 +31,9 @@ ID_COLUMNS = {"id", "ids", "index", "key", "sample", "subject", "patient", "cell
 NUMERIC = {"number", "boolean"}
 """Kinds of columns that are numbers."""
 
+TEXTS = ("text",)
+"""Kinds of the columns of a view of texts."""
+
 OBJECTS = {"string": "text", "boolean": "boolean", "date": "date", "datetime": "date"}
 """Kinds of columns of Python objects, by the type that pandas infers."""
 

@@ -19,7 +19,7 @@ from anchorview.distributed import dask_views
 from anchorview.estimators.auto import model_fit
 from anchorview.inspection import cluster_markers, cluster_summary, doubtful
 from anchorview.sources.dask import part_graph
-from anchorview.sources.dask.dask_source import DaskSource
+from anchorview.sources.open_source import open_source
 from helpers.dask_problems import (
     K,
     assert_same,
@@ -114,7 +114,7 @@ def test_raw_data_are_not_transferred(client, tmp_path):
     views = dask_views(stored(tmp_path, make_views(40_000)), 2000)
     raw = sum(view.nbytes for view in views.values())
     before = sum(client.run(_received).values())
-    assert DaskSource(views).reduce(len, add, "counting") == 40_000
+    assert open_source(views).reduce(len, add, "counting") == 40_000
     assert sum(client.run(_received).values()) - before < raw / 50
 
 

@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.errors import MissingPackageError
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.distributed import dask_views
-from anchorview.sources.dask.dask_source import DaskSource
+from anchorview.sources.open_source import open_source
 from helpers.dask_problems import (
     K,
     assert_same,
@@ -169,7 +169,7 @@ def test_partitions_combined_by_dask(views, tmp_path, known, filesystem, columns
     # Arrow lists files in any order, so frames without divisions may not match.
     several = [["a", "b"], ["c", "b", "a"]] if known or filesystem == "fsspec" else []
     for chosen in (["a"], *several):
-        data = DaskSource({name: X[name] for name in chosen}).read()
+        data = open_source({name: X[name] for name in chosen}).read()
         assert sorted(data.sample_ids) == list(range(N))
         for name, view in zip(data.names, data.views, strict=True):
             np.testing.assert_array_equal(view, tables[name].loc[data.sample_ids])

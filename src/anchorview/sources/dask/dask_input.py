@@ -37,7 +37,7 @@ from anchorview.views.input_grammar import NamedViews, parse
 from anchorview.views.matrix_checks import as_matrix, availability, common_length
 from anchorview.views.row_source import rows_per_block, working_precision
 from anchorview.views.stored_view import StoredView, ViewFile
-from anchorview.views.table_columns import NUMERIC, TableView, frame_values
+from anchorview.views.table_columns import TableView, frame_values
 
 SMALL_PART = 16 * 2**20
 """Parts of fewer bytes are combined, since each costs a task and its result."""
@@ -130,9 +130,11 @@ def _is_frame(view: Any) -> bool:
     return dask.is_dask_collection(view) and isinstance(getattr(view, "_meta", None), pd.DataFrame)
 
 
-def is_table(view: Any) -> bool:
-    """Whether a dataframe has columns that are not numeric."""
-    return _is_frame(view) and not set(TableView(view._meta_nonempty, "").kinds) <= NUMERIC
+def table_kinds(views: Sequence[Any]) -> dict[int, tuple[str, ...]]:
+    """Kinds of the columns of dataframes with others than numbers."""
+    frames = {p: view._meta_nonempty for p, view in enumerate(views) if _is_frame(view)}
+    tables = {p: TableView(frame, "") for p, frame in frames.items()}
+    return {p: table.kinds for p, table in tables.items() if not table.is_numeric}
 
 
 def checked_view(view: Any, description: str) -> Any:

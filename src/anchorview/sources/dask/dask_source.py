@@ -25,8 +25,8 @@ from anchorview.sources.dask.dask_input import (
     SMALL_PART,
     checked_view,
     id_type,
-    is_table,
     part_bounds,
+    table_kinds,
     useful_bytes,
     view_blocks,
 )
@@ -41,7 +41,7 @@ from anchorview.sources.dask.part_graph import (
 from anchorview.sources.part_source import PartSource
 from anchorview.views.alignment import different_ids
 from anchorview.views.container import MultiViewData, concatenate_samples
-from anchorview.views.input_grammar import NamedViews, parse
+from anchorview.views.input_grammar import NamedViews
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import (
     Merge,
@@ -80,13 +80,12 @@ class DaskSource(PartSource):
     _products = 0.0
     """Bytes of the products of the parts in process."""
 
-    def __init__(self, X: Any, budget: float | None = None) -> None:
-        given = parse(X)
+    def __init__(self, given: NamedViews, budget: float) -> None:
         views = list(map(checked_view, given.views, given.descriptions))
         shown, blocks = view_blocks(replace(given, views=views))
-        self.budget = memory_budget(budget)
+        self.budget = budget
         self.set_schema(given, shown)
-        self.table_views = tuple(p for p, view in enumerate(views) if is_table(view))
+        self.table_kinds = table_kinds(views)
         self._stored = self.n_features_per_view, self.feature_names
         """Features of the blocks, before preparations."""
         row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
@@ -207,7 +206,7 @@ class DaskSource(PartSource):
         for p, view in enumerate(views):
             views[p] = as_matrix(view, self.describe_view(p))
             # The collection says that these are numbers; NaN is refused.
-            if isinstance(views[p], TableView) and p not in self.table_views:
+            if isinstance(views[p], TableView) and p not in self.table_kinds:
                 views[p] = views[p].values()
         features = self._stored[1]
         return self.prepared_part(
