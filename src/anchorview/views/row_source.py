@@ -223,7 +223,8 @@ def of_known_samples(
     if known is None:
         return function(part)
     warn_of_unknown(part)
-    return restored_rows(function(part[known]) if known.any() else None, known, width, dtype)
+    no_rows = np.empty((0,) if width is None else (0, width), dtype)
+    return restored_rows(function(part[known]) if known.any() else no_rows, known)
 
 
 def warn_of_unknown(part: "MultiViewData") -> None:
@@ -232,26 +233,18 @@ def warn_of_unknown(part: "MultiViewData") -> None:
     assert known is not None
     warnings.warn(
         f"{(~known).sum()} of {len(known)} samples have no value in any view, the first at "
-        f"{part.sample_at(int(known.argmin()))}. They belong to no "
-        "cluster: their label is -1.",
+        f"{part.sample_at(int(known.argmin()))}. They belong to no cluster: their label is -1.",
         stacklevel=2,
     )
 
 
-def restored_rows(
-    rows: Array | None, known: Array, width: int | None = None, dtype: Any = None
-) -> Array:
+def restored_rows(rows: Array, known: Array) -> Array:
     """Rows of some samples among those of all, for which -1 or NaN stands."""
-    if rows is not None:
-        dtype, shape = rows.dtype, (len(known), *rows.shape[1:])
-    else:
-        shape = (len(known),) if width is None else (len(known), width)
-    restored = np.zeros(shape, dtype)
-    fields = [restored] if restored.dtype.names is None else map(restored.__getitem__, dtype.names)
-    for values in fields:
+    restored = np.zeros((len(known), *rows.shape[1:]), rows.dtype)
+    names = rows.dtype.names
+    for values in [restored] if names is None else map(restored.__getitem__, names):
         values[~known] = np.nan if values.dtype.kind == "f" else -1
-    if rows is not None:
-        restored[known] = rows
+    restored[known] = rows
     return restored
 
 
