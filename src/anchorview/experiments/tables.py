@@ -50,14 +50,15 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
     """All tables of evaluated results, in the order of the paper; ranks over data sets first."""
     frame = frame.assign(peak_megabytes=frame["peak_bytes"] / 1e6)
     suites = suite_results(frame)
-    return [
+    found = [
         _data_table(sets),
         *(table for each in rankings(suites) for table in each.tables()),
         *(table for results in suites.values() for table in _suite_tables(results)),
-        *_settings_tables(frame),
+        _settings_table(frame),
         *_published_tables(suites, sets),
-        *_not_done_tables(frame),
+        _not_done_table(frame),
     ]
+    return [table for table in found if len(table.cells)]
 
 
 def _suite_tables(results: SuiteResults) -> Iterator[ResultTable]:
@@ -149,7 +150,7 @@ def _measured(frame: pd.DataFrame, quantity: str, digits: int) -> pd.DataFrame:
     scale, template = 100 if is_score else 1, f"{{:.{digits}f}}"
     values, runs = frame[quantity], frame.get(f"{quantity}_runs")
     status = frame["status"].mask((frame["status"] == "done") & values.isna(), "absent")
-    deviations = None
+    deviations = np.nan * values
     if runs is not None:
         deviations = frame[f"{quantity}_deviation"].where(runs.map(len) > 1)
     cells = frame[POSITION].assign(metric=quantity.removesuffix("_returned"))
@@ -172,23 +173,21 @@ def _measured(frame: pd.DataFrame, quantity: str, digits: int) -> pd.DataFrame:
 
 def cell_texts(
     values: pd.Series,
-    deviations: pd.Series | None,
+    deviations: pd.Series,
     status: pd.Series,
     scale: float | pd.Series,
     template: str = "{:.2f}",
 ) -> pd.Series:
     """Texts of numbers with their deviations; "-" for failed jobs, "" for those not run."""
     texts = number_texts(scale * values, template)
-    if deviations is not None:
-        texts += number_texts(scale * deviations, f" ± {template}")
+    texts += number_texts(scale * deviations, f" ± {template}")
     return texts.where(values.notna(), status.map(lambda each: "" if each == "absent" else "-"))
 
 
 def _data_table(sets: Sequence[DataSet]) -> ResultTable:
     """Table I: properties of the data sets."""
-    rows = [
-        {
-            "data": one.name,
+    rows = {
+        one.name: {
             "samples": one.n_samples,
             "clusters": one.n_clusters,
             "views": len(one.n_features_per_view),
@@ -197,10 +196,10 @@ def _data_table(sets: Sequence[DataSet]) -> ResultTable:
             "in the paper": one.published_as or "",
         }
         for one in sets
-    ]
+    }
     caption = "Numbers of features are per view; clusters are the known classes."
-    title = "Data sets (table I of the paper)"
-    return ResultTable("data", title, caption, pd.DataFrame(rows).set_index("data"))
+    cells = pd.DataFrame.from_dict(rows, "index").rename_axis("data")
+    return ResultTable("data", "Data sets (table I of the paper)", caption, cells)
 
 
 def environment_table(environments: Sequence[Mapping[str, Any]]) -> ResultTable:
@@ -251,30 +250,27 @@ def _n_iterations(objective: Array, tolerance: float) -> float:
     return int(small.argmax()) + 2 if small.any() else np.inf
 
 
-def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
+def _settings_table(frame: pd.DataFrame) -> ResultTable:
     by_labels = frame["mode"].isin(LABEL_MODES) & frame["suite"].isin(["compare", "ablation"])
     chosen = frame[by_labels & (frame["status"] == "done")].rename(columns={"column": "method"})
-    if len(chosen):
-        yield ResultTable(
-            "oracle-settings",
-            "Settings that the oracle chose",
-            "With the labels, by the highest mean ACC among the settings of the grid.",
-            chosen.set_index(["suite", "data", "method"])[["settings", "tried"]],
-        )
+    return ResultTable(
+        "oracle-settings",
+        "Settings that the oracle chose",
+        "With the labels, by the highest mean ACC among the settings of the grid.",
+        chosen.set_index(["suite", "data", "method"])[["settings", "tried"]],
+    )
 
 
-def _not_done_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
+def _not_done_table(frame: pd.DataFrame) -> ResultTable:
     rows = frame[(frame["status"] != "done") | (frame["reason"] != "")]
-    if len(rows):
-        texts = rows.assign(
-            point=number_texts(rows["point"], "{:g}"), status=rows["status"].replace(STATUS_TEXTS)
-        )
-        yield ResultTable(
-            "not-done",
-            "What is not done, and why",
-            "Results that are missing, or that were selected from fewer settings than planned.",
-            texts.set_index(["suite", "data", "column"])[["point", "status", "reason"]],
-        )
+    points, status = number_texts(rows["point"], "{:g}"), rows["status"].replace(STATUS_TEXTS)
+    texts = rows.assign(point=points, status=status)
+    return ResultTable(
+        "not-done",
+        "What is not done, and why",
+        "Results that are missing, or that were selected from fewer settings than planned.",
+        texts.set_index(["suite", "data", "column"])[["point", "status", "reason"]],
+    )
 
 
 @cache
@@ -292,30 +288,29 @@ def _published_tables(
     suites: Mapping[str, SuiteResults], sets: Sequence[DataSet]
 ) -> Iterator[ResultTable]:
     """Yield the comparison with the numbers in the paper, for its data sets, if there are any."""
-    known = {one.name: one.published_as for one in sets if one.published_as}
     quantities = {"compare": METRICS, "ablation": METRICS, "runtime": ("fit_seconds",)}
     parts = [measured(suites[suite], *quantities[suite]) for suite in quantities if suite in suites]
-    if not known or not parts:
+    if not parts:
         return
     here = pd.concat(parts)
     here["method"] = here["column"].str.partition(" (")[0]
     here["text"] = here["text"].str.rstrip(" †‡")
-    names = pd.DataFrame({"data_here": known.keys(), "data": known.values()})
-    paper = names.merge(published_numbers()).assign(data=lambda rows: rows["data_here"])
     position = ["data", "metric", "method"]
+    names = pd.DataFrame([(one.name, one.published_as) for one in sets], columns=["here", "data"])
+    paper = names.merge(published_numbers()).drop(columns="data").rename(columns={"here": "data"})
     here = here.merge(paper[position]).drop_duplicates([*position, "mode"])
     paper = paper.merge(here[position].drop_duplicates())
     scale = paper["metric"].map(lambda metric: 100 if metric in METRICS else 1)
     texts = cell_texts(paper["mean"], paper["deviation"], paper["status"], scale)
     both = pd.concat([paper.assign(text=texts, mode="paper"), here], ignore_index=True)
-    if len(paper):
-        table = wide(both, "text", position, ["mode"]).fillna("")
-        order = ["paper", *(mode for mode in MODES if mode in set(here["mode"]))]
-        yield ResultTable(
-            "published",
-            "Comparison with the published numbers",
-            "Scores: mean ± standard deviation in percent. The paper's settings were chosen with "
-            "the labels: compare its numbers with the oracle's. Features of the data may differ, "
-            "and its times are of another machine and programming language.",
-            table[order],
-        )
+    if paper.empty:
+        return
+    order = ["paper", *(mode for mode in MODES if mode in set(here["mode"]))]
+    yield ResultTable(
+        "published",
+        "Comparison with the published numbers",
+        "Scores: mean ± standard deviation in percent. The paper's settings were chosen with "
+        "the labels: compare its numbers with the oracle's. Features of the data may differ, "
+        "and its times are of another machine and programming language.",
+        wide(both, "text", position, ["mode"]).fillna("")[order],
+    )
