@@ -178,6 +178,7 @@ class Baseline(MultiViewClusterer):
 
 
 AnyBaseline = TypeVar("AnyBaseline", bound=Baseline)
+Item = TypeVar("Item")
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
@@ -199,6 +200,13 @@ def iterations(
         report_progress("iterating", done, max_iter)
         if done >= least and abs(objective[-2] - objective[-1]) < tol * abs(objective[-2]):
             return
+
+
+def progressed(items: Sequence[Item], stage: str = "building graphs") -> Iterator[Item]:
+    """Yield items, and report progress after each."""
+    for done, item in enumerate(items, 1):
+        yield item
+        report_progress(stage, done, len(items))
 
 
 def kmeans(

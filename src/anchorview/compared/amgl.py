@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations
+from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations, progressed
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.core.solve import ViewImportance
@@ -106,11 +105,10 @@ class AMGL(Baseline):
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         affinities = []
-        for p, view in enumerate(data.views):
+        for p, view in enumerate(progressed(data.views)):
             # Raises if a view is constant: its neighbors would be decided by rounding.
             column_ranges(data, p)
             affinities.append(neighbor_affinity([view], self.n_neighbors))
-            report_progress("building graphs", p + 1, len(data.views))
         F, alpha, objective = joint_eigenvectors(self, affinities, self._importance(data))
         labels = self._kmeans_labels(F)
         return BaselineResult(labels, objective, alpha / alpha.sum(), F)

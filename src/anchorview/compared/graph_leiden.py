@@ -6,10 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.errors import optional_import
-from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import N_CLUSTERS, ParameterConstraints
 from anchorview._utils.typing import Array
-from anchorview.compared._base import Baseline, BaselineResult, baseline
+from anchorview.compared._base import Baseline, BaselineResult, baseline, progressed
 from anchorview.compared._neighbor_graphs import neighbor_graph
 from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
@@ -80,10 +79,8 @@ class GraphLeiden(Baseline):
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         leiden = optional_import("leidenalg", "Leiden communities", "leiden")
         igraph = optional_import("igraph", "Leiden communities", "leiden")
-        graphs = []
-        for p, view in enumerate(dense_views(data, "features")):
-            graphs.append(neighbor_graph([view], self.n_neighbors))
-            report_progress("building graphs", p + 1, len(data.views))
+        views = progressed(dense_views(data, "features"))
+        graphs = [neighbor_graph([view], self.n_neighbors) for view in views]
         edges = sparse.triu(sum(graphs) / len(graphs), 1).tocoo()
         graph = igraph.Graph(len(data), np.column_stack(edges.coords))
         seed = int(self._seeds()[0])

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from anchorview._utils.progress import report_progress
 from anchorview.compared._anchor_graph import singular_vectors
-from anchorview.compared._base import Baseline, BaselineResult, baseline, kmeans
+from anchorview.compared._base import Baseline, BaselineResult, baseline, kmeans, progressed
 from anchorview.compared._bipartite import minimize_on_simplex
 from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
@@ -78,14 +77,13 @@ class LMVSC(Baseline):
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views, m = dense_views(data, self.scaling), self._anchor_count(data)
         self.graphs_, self.anchors_, objective = [], [], 0.0
-        for p, X in enumerate(views):
+        for X in progressed(views):
             H, _ = kmeans(X, m, n_init=ANCHOR_RUNS, seed=self._seeds()[0])
             Q = H @ H.T + self.alpha * np.eye(m)
             Z = minimize_on_simplex(Q, X @ H.T, max_iter=self.max_iter, tol=self.tol)
             objective += float(np.sum((X - Z @ H) ** 2) + self.alpha * np.sum(Z**2))
             self.graphs_.append(Z)
             self.anchors_.append(H)
-            report_progress("building graphs", p + 1, len(views))
         stacked = np.hstack(self.graphs_) / np.sqrt(len(views))
         U = singular_vectors(stacked)[0][:, : self.n_clusters]
         labels = self._kmeans_labels(U)

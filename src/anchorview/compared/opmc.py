@@ -11,7 +11,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from anchorview._utils.linalg import DENSE_PART, polar_factor, times
-from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import ParameterConstraints, StrOptions
 from anchorview._utils.threads import row_slices
 from anchorview._utils.typing import Array, Matrix
@@ -20,6 +19,7 @@ from anchorview.compared._base import (
     BaselineResult,
     baseline,
     fill_empty_clusters,
+    progressed,
     sum_by_cluster,
 )
 from anchorview.compared._view_scaling import row_standardized_views, standardized_views
@@ -251,12 +251,10 @@ class OPMC(Baseline):
         views = centered_views(data, self.scaling)
         solver = OnePassSolver(views, self.n_clusters, self.n_components or self.n_clusters)
         rng = np.random.RandomState(self._seeds()[0])
-
-        def run(number: int) -> OnePassRun:
-            found = solver.run(*solver.initialize(rng), self.max_iter, self.tol)
-            report_progress("iterating", number, self.n_init)
-            return found
-
-        best = min(map(run, range(1, self.n_init + 1)), key=lambda each: each.objective[-1])
+        runs = (
+            solver.run(*solver.initialize(rng), self.max_iter, self.tol)
+            for _ in progressed(range(self.n_init), "iterating")
+        )
+        best = min(runs, key=lambda run: run.objective[-1])
         self.cluster_centers_ = [factor.centroids for factor in best.factors]
         return BaselineResult(best.labels, best.objective)

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations
+from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations, progressed
 from anchorview.compared._bipartite import (
     StructuredGraph,
     cluster_labels,
@@ -26,13 +25,12 @@ from anchorview.views.container import MultiViewData
 def scaled_to_range(data: MultiViewData) -> list[Array]:
     """Views with features that begin at 0, divided by the widest range of a feature."""
     views = []
-    for p in range(len(data.views)):
+    for p in progressed(range(len(data.views)), "scaling"):
         low, spread = column_ranges(data, p)
         varies = np.isfinite(spread)
         X = scaled_copy(data, p, ViewScaling(center=low), np.dtype(np.float64))
         X /= np.where(varies, spread[varies].max(), np.inf)
         views.append(X)
-        report_progress("scaling", p + 1, len(data.views))
     return views
 
 

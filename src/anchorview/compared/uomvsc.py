@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from anchorview._utils.linalg import polar, polar_factor, unit_rows
-from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval, ParameterConstraints
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (
@@ -16,6 +15,7 @@ from anchorview.compared._base import (
     baseline,
     fill_empty_clusters,
     iterations,
+    progressed,
 )
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import min_max_scaled_views
@@ -96,11 +96,10 @@ def view_affinities(
     groups = [*([view] for view in views), views]
     graphs: list[Matrix] = []
     partitions: list[Matrix] = []
-    for group in groups:
+    for group in progressed(groups):
         graphs.append(neighbor_affinity(group, n_neighbors))
         embedding = unit_rows(leading_eigenvectors(graphs[-1], n_clusters))
         partitions.append(neighbor_affinity([embedding], n_neighbors))
-        report_progress("building graphs", len(graphs), len(groups))
     return graphs, partitions
 
 
