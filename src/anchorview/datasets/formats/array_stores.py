@@ -27,20 +27,15 @@ ZARR_METADATA = ("zarr.json", ".zgroup", ".zattrs")
 """Files that mark a Zarr store; every store has one of them."""
 
 
-def _h5py() -> Any:
-    return optional_import("h5py", "HDF5 files", "hdf5")
-
-
 def _read_dataset(node: Any) -> Array:
     """Read a whole dataset; text as strings."""
-    if _h5py().check_string_dtype(node.dtype) is not None:
-        return np.asarray(node.asstr()[()], dtype=str)
-    return np.asarray(node[()])
+    # Objects are texts of any length.
+    return np.asarray(node.asstr()[()], dtype=str) if node.dtype.kind in "OS" else node[()]
 
 
 def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
     """Open the datasets of a file, including those in groups."""
-    h5py = _h5py()
+    h5py = optional_import("h5py", "HDF5 files", "hdf5")
     nodes: dict[str, Any] = {}
     with h5py.File(path, "r") as file:
         file.visititems(nodes.__setitem__)

@@ -137,16 +137,15 @@ def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
     root: Any = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    if not isinstance(root, np.memmap) or root.base is None or root.mode == "c":
-        return None
+    is_mapped = isinstance(root, np.memmap) and root.base is not None and root.mode != "c"
     is_matrix = array.ndim == 2 and array.dtype.kind in "biuf" and array.size > 0
     in_rows = array.flags.c_contiguous
-    if root.filename is None or not is_matrix or not (in_rows or array.flags.f_contiguous):
+    if not (is_mapped and root.filename and is_matrix and (in_rows or array.flags.f_contiguous)):
         return None
     if root.mode != "r":
         root.flush()
     # A slice has the offset of the whole map; only its address shows where it starts.
-    offset = root.offset + _address(array) - _address(root)
+    offset = root.offset + array.ctypes.data - root.ctypes.data
     dtype = array.dtype.newbyteorder("=")
     view = NpyView(Path(root.filename), array.shape, dtype, offset, array.dtype, not in_rows)
     # The file may have been truncated, or replaced by another one, while the map has the old one.
@@ -156,10 +155,6 @@ def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
         same = all(view[r].tobytes() == array[r].astype(dtype).tobytes() for r in rows)
         return view if same else None
     return None
-
-
-def _address(array: Array) -> int:
-    return int(array.__array_interface__["data"][0])
 
 
 def read_npz(path: Path, options: ReadOptions) -> ViewFile:

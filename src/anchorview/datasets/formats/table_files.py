@@ -204,8 +204,7 @@ def files_by_name(
         require_regular_file(path)
         files[name] = path
     if unread:
-        message = f"{folder}: files that are not read: {listed(unread)}."
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warnings.warn(f"{folder}: files that are not read: {listed(unread)}.", stacklevel=2)
     return {name: files[name] for name in sorted(files, key=natural)}
 
 
