@@ -266,6 +266,8 @@ class CsvTable(Table):
                 # Every line ends with a separator.
                 first = first[:last]
             self._require_header(first)
+            if all(first) and len(set(first)) == len(first):
+                return first
             # pandas makes names different, and gives one to columns without.
             text = StringIO(self._sample, newline="")
             names = pd.read_csv(

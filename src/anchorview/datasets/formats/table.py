@@ -142,9 +142,11 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
         raise DataFileError(
             f"row {missing[0] + 1} has no sample id. Add it, or remove rows above the header."
         )
-    if options.id_column is True:
+    texts = pd.Index([str(sample) for sample in ids])
+    points = pd.Series(texts).str.replace(",", ".")
+    # The first id tells at once that most ids are no numbers.
+    if options.id_column is True and pd.to_numeric(points[:1], errors="coerce").notna().all():
         # Numbers that are not all integers are measurements, also with decimal commas.
-        points = pd.Series(ids).astype(str).str.replace(",", ".")
         numbers = pd.to_numeric(points, errors="coerce").astype(np.float64)
         fractions = np.flatnonzero(numbers % 1 != 0)
         if numbers.notna().all() and len(fractions):
@@ -152,7 +154,6 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
                 f"the first column holds numbers such as {ids[fractions[0]]}, which are not sample "
                 f"ids. Write the ids as the first column, or {NO_IDS}."
             )
-    texts = pd.Index([str(sample) for sample in ids])
     if not texts.is_unique:
         repeated = texts[texts.duplicated()].tolist()
         raise DataFileError(
