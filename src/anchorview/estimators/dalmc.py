@@ -601,11 +601,11 @@ class DALMC(EmbeddingClusterer):
         return EmbeddingExplanation(
             self._part_preparation,
             self.view_names_in_,
-            self._relabeling,
-            self._assignment,
             self._cluster_spread,
             self._membership_scale,
             ROUNDING * float(squared_norms.mean()),
+            self._relabeling,
+            self._assignment,
             self._embedder,
         )
 

@@ -16,7 +16,6 @@ from sklearn.utils import gen_batches
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
-from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.embed import Embedder, Pattern
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import scaled_product
@@ -57,6 +56,7 @@ class ClusterDistances(NamedTuple):
         return np.asarray(self.squares[np.arange(len(self.labels)), self.labels])
 
 
+@dataclass(frozen=True, eq=False)
 class Explanation(ABC):
     """How a model labels samples, and how certain it is; can be pickled, so workers apply it.
 
@@ -74,11 +74,6 @@ class Explanation(ABC):
     """Squared distance at which a membership falls to 1/e."""
     floor: float
     """Mean squared distances up to which samples coincide with their centers."""
-
-    @property
-    def labels_new_samples(self) -> bool:
-        """Whether it can be applied to samples at all; an ablation has only `distances_of_rows`."""
-        return True
 
     @abstractmethod
     def labels(self, part: MultiViewData) -> Array:
@@ -113,23 +108,17 @@ class Explanation(ABC):
 
 def explanation_of_model(model: Any) -> Explanation | None:
     """Explanation that a model offers; None if it offers none, or only for the samples of `fit`."""
-    explain = getattr(model, "__anchorview_explain__", None)
-    explanation: Explanation | None = None if explain is None else explain()
-    return explanation if explanation is not None and explanation.labels_new_samples else None
+    explains = hasattr(model, "__anchorview_explain__") and hasattr(model, "predict")
+    return model.__anchorview_explain__() if explains else None
 
 
 @dataclass(frozen=True, eq=False)
 class FittedExplanation(Explanation):
     """That of a model with clusters that have centers in its embedding."""
 
-    prepare: PartPreparation
-    view_names: tuple[str, ...]
     relabeling: Relabeling
     """Clusters that `relabel` has merged or named."""
     assignment: Assignment
-    spread: ClusterSpread
-    scale: float
-    floor: float
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
@@ -144,21 +133,15 @@ class FittedExplanation(Explanation):
 class EmbeddingExplanation(FittedExplanation):
     """Rows of the embedding of DALMC and the centroids of K-means."""
 
-    embedder: Embedder | None
-
-    @property
-    def labels_new_samples(self) -> bool:
-        """Whether samples other than those of `fit` can be embedded."""
-        return self.embedder is not None
+    embedder: Embedder
+    """None of an ablation, which has only `distances_of_rows`."""
 
     def fitted_labels(self, data: MultiViewData) -> Array:
         """Clusters of samples with prepared views, before clusters were merged."""
-        assert self.embedder is not None
         return self.assignment(self.embedder(data))
 
     def distances(self, part: MultiViewData) -> Iterator[ClusterDistances]:
         """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
-        assert self.embedder is not None
         return self.distances_of_rows(self.embedder(self.prepare(part)))
 
     def distances_of_rows(self, embedding: Array) -> Iterator[ClusterDistances]:
@@ -194,7 +177,6 @@ class EmbeddingExplanation(FittedExplanation):
 
     def contributions(self) -> "Contributions":
         """Function of a part: clusters of its samples, and contributions of their views."""
-        assert self.embedder is not None
         directions = cluster_directions(self.assignment.centroids, self.relabeling)
         readout = Readout(None, self.embedder, directions, self.assignment.normalize)
         used = tuple(range(len(self.view_names)))

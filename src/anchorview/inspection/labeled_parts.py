@@ -180,7 +180,7 @@ def _with_labels(
 
 
 def with_words(words: Preparation | None, part: MultiViewData) -> MultiViewData:
-    """Part with weights of words in place of texts, if there are any."""
+    """Part with numbers in place of what a preparation encodes, if there is one."""
     return part if words is None else words.encode_tables(part)
 
 

@@ -20,7 +20,7 @@ from anchorview.estimators.explanation import (
 )
 from anchorview.estimators.preparation import Preparation, fit_preparation
 from anchorview.inspection.cluster_moments import merge_views, part_moments
-from anchorview.inspection.labeled_parts import LabeledSource, PartLabels
+from anchorview.inspection.labeled_parts import LabeledSource, PartLabels, with_words
 from anchorview.preprocessing import TableEncoder
 from anchorview.views.container import MultiViewData, dense_rows
 
@@ -33,21 +33,11 @@ class MeansExplanation(Explanation):
     in the view, divided by the number of features.
     """
 
-    view_names: tuple[str, ...]
     labels_of: PartLabels
     means: tuple[Array, ...]
     """Means in units of the standard deviation, (n_clusters, n_features), for each view."""
     factors: tuple[Array, ...]
     """Reciprocal standard deviation of every feature; 0 for a constant one."""
-    spread: ClusterSpread
-    scale: float
-    preparation: Preparation | None = None
-    """Encodes tables; None if there are none."""
-    floor: float = ROUNDING
-
-    def prepare(self, part: MultiViewData) -> MultiViewData:
-        """Views as they are, but for tables."""
-        return part if self.preparation is None else self.preparation.encode_tables(part)
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
@@ -134,18 +124,19 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
     # All samples of a single cluster belong to it, whatever the scale.
     scale = spread.membership_scale(max(2, n_clusters))
     return MeansExplanation(
+        partial(with_words, preparation),
         labeled.view_names,
+        spread,
+        scale,
+        ROUNDING,
         labeled.labels_of,
         tuple(means),
         tuple(factors),
-        spread,
-        scale,
-        preparation,
     )
 
 
 def _moments(
     n_clusters: int, preparation: Preparation | None, part: MultiViewData, labels: Array
 ) -> list[Any]:
-    encoded = part if preparation is None else preparation.encode_tables(part)
+    encoded = with_words(preparation, part)
     return part_moments(n_clusters, encoded, labels)

@@ -652,11 +652,11 @@ class AutoDALMC(EmbeddingClusterer):
         return ConsensusExplanation(
             self._part_preparation,
             self.view_names_in_,
-            self._relabeling,
-            Assignment(sums.means, normalize=True),
             sums.spread,
             self._membership_scale,
             ROUNDING,
+            self._relabeling,
+            Assignment(sums.means, normalize=True),
             self._labeler,
         )
 
