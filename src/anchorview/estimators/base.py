@@ -7,7 +7,7 @@ from copy import copy
 from numbers import Integral
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -23,17 +23,14 @@ from sklearn.utils import check_random_state, check_scalar, deprecated, estimato
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils import sklearn_compat as constraints
 from anchorview._utils.docstring_fragments import docstring_filler, section_of
 from anchorview._utils.progress import log_message
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames, PathLike
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.datasets.formats.npy import LEVEL_LABELS, SAMPLE_IDS
-from anchorview.estimators.batches import (
-    BatchMixin,
-    UnknownBatch,
-    correction_for,
-)
+from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.persistence.fitted_state import FittedState
 from anchorview.estimators.preparation import (
@@ -282,6 +279,15 @@ class EmbeddingClusterer(
         Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
     """
 
+    # Ranges of the parameters of both estimators, which add their own.
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        "view_importance": [Mapping, None],
+        "preprocess": [str, Mapping, constraints.HasMethods(["fit", "transform"]), None],
+        "batch_scale": ["boolean"],
+        "memory_limit": [constraints.POSITIVE, str, None],
+        "random_state": constraints.RANDOM_STATE,
+        "verbose": constraints.VERBOSE,
+    }
     _state_class: type[FittedState]
     """What model files hold of it."""
     preprocess: Preprocess

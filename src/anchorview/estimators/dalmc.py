@@ -1,11 +1,11 @@
 """DALMC: one flow of five stages, scale, compress, solve, embed, assign, over any source."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils import sklearn_compat as constraints
 from anchorview._utils.errors import restored_on_error
-from anchorview._utils.sklearn_compat import HasMethods, StrOptions, fit_context
+from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import shared_thread_pool
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
@@ -219,7 +219,8 @@ class DALMC(EmbeddingClusterer):
 
     _state_class = DALMCState
 
-    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's protocol)
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **EmbeddingClusterer._parameter_constraints,
         "n_clusters": constraints.N_CLUSTERS,
         "n_anchors": [constraints.POSITIVE_INT, None],
         "n_components": [constraints.POSITIVE_INT, "array-like", None],
@@ -235,12 +236,6 @@ class DALMC(EmbeddingClusterer):
         "n_init": constraints.N_INIT,
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
-        "view_importance": [Mapping, None],
-        "preprocess": [str, Mapping, HasMethods(["fit", "transform"]), None],
-        "batch_scale": ["boolean"],
-        "memory_limit": [constraints.POSITIVE, str, None],
-        "random_state": constraints.RANDOM_STATE,
-        "verbose": constraints.VERBOSE,
     }
 
     n_clusters: int = 8

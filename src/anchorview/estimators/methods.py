@@ -18,6 +18,9 @@ GridValues = tuple[SettingValue, ...] | Callable[[int], tuple[SettingValue, ...]
 BETAS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 """Alignment weights of DALMC that the paper searches."""
 
+NEIGHBORS: Mapping[str, GridValues] = {"n_neighbors": (5, 10, 15)}
+"""Grid of methods on neighbor graphs."""
+
 PUBLISHED_SETTINGS: Mapping[str, SettingValue] = {
     "scaling": "none",
     "unit_norm": False,
@@ -80,7 +83,7 @@ def _baseline(
 
 
 REGISTRY = (
-    _baseline("AMGL", "#4C86B8", {"n_neighbors": (5, 10, 15)}),
+    _baseline("AMGL", "#4C86B8", NEIGHBORS),
     # With six or seven views, larger lambda_ are close to n_views ** -r.
     _baseline("BMVC", "#8F7A00", {"code_length": (64, 128, 256), "lambda_": (1e-6, 1e-5)}),
     _baseline("SMVSC", "#009E73", {"n_anchors": _multiples}, ("n_anchors",)),
@@ -95,13 +98,7 @@ REGISTRY = (
     ),
     _baseline("AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
     Method("concat-kmeans", "compared.ConcatKMeans", "K-means", "#777777", {}),
-    Method(
-        "concat-spectral",
-        "compared.ConcatSpectral",
-        "Spectral",
-        "#B08D57",
-        {"n_neighbors": (5, 10, 15)},
-    ),
+    Method("concat-spectral", "compared.ConcatSpectral", "Spectral", "#B08D57", NEIGHBORS),
     _baseline(
         "MVSC", "#5B8C5A", {"r": (10**0.5, 5.0, 10**1.7), "weighting": ("similarity", "laplacian")}
     ),
@@ -116,12 +113,7 @@ REGISTRY = (
         {"min_cluster_size": (5, 10, 20)},
     ),
     Method(
-        "graph-leiden",
-        "compared.GraphLeiden",
-        "Leiden",
-        "#6A7FDB",
-        {"n_neighbors": (5, 10, 15)},
-        requires="leidenalg",
+        "graph-leiden", "compared.GraphLeiden", "Leiden", "#6A7FDB", NEIGHBORS, requires="leidenalg"
     ),
     Method(
         "dalmc",

@@ -150,7 +150,7 @@ def _continue(
     output = "names" if "names" in (old.output, own.output) else "numbers"
     names = changes.names_after(old.names, own.names)
     relabeling = Relabeling(changes.numbers, names, output)
-    by_chance = 1 - _overlap(_counts(again, labels, None, len(sizes))).max(axis=0)
+    by_chance = 1 - _overlap(_counts(again, labels, int(again.max()) + 1, len(sizes))).max(axis=0)
     model.changes_ = changes.table(
         [new or before for new, before in zip_longest(names, old.names)], by_chance
     )
@@ -171,10 +171,9 @@ def _are_far(labels: Array, distances: Array, n_clusters: int) -> Array:
     return np.asarray(medians > FAR * max(1.0, medians.median()))
 
 
-def _counts(before: Array, after: Array, n_before: int | None, n_after: int) -> Array:
+def _counts(before: Array, after: Array, n_before: int, n_after: int) -> Array:
     """Number of samples in each old (rows) and new cluster, without those that are in none."""
     known = (before >= 0) & (after >= 0)
-    n_before = int(before.max(initial=0)) + 1 if n_before is None else n_before
     pairs = before[known].astype(np.int64) * n_after + after[known]
     return np.bincount(pairs, minlength=n_before * n_after).reshape(n_before, n_after)
 

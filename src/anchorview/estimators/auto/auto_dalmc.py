@@ -1,12 +1,12 @@
 """AutoDALMC: the consensus of several settings, with an optional choice of the cluster number."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview._utils.errors import restored_on_error
 from anchorview._utils.sklearn_compat import (
     N_CLUSTERS,
-    POSITIVE,
-    RANDOM_STATE,
-    VERBOSE,
-    HasMethods,
+    ParameterConstraints,
     StrOptions,
     fit_context,
 )
@@ -282,15 +279,10 @@ class AutoDALMC(EmbeddingClusterer):
     confidence_threshold_ = DOUBTFUL_CONFIDENCE
     _state_class = AutoDALMCState
 
-    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's protocol)
+    _parameter_constraints: ClassVar[ParameterConstraints] = {
+        **EmbeddingClusterer._parameter_constraints,
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
         "budget": [StrOptions(set(POOL))],
-        "view_importance": [Mapping, None],
-        "preprocess": [str, Mapping, HasMethods(["fit", "transform"]), None],
-        "batch_scale": ["boolean"],
-        "memory_limit": [POSITIVE, str, None],
-        "random_state": RANDOM_STATE,
-        "verbose": VERBOSE,
     }
 
     n_clusters: int | Sequence[int] | None = None

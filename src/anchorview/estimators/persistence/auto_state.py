@@ -25,11 +25,7 @@ from anchorview.estimators.partitions.candidates import (
 from anchorview.estimators.partitions.consensus import Consensus
 from anchorview.estimators.partitions.coordinates import Families
 from anchorview.estimators.partitions.neighbor_graphs import LandmarkLabels
-from anchorview.estimators.persistence.codec import (
-    FloatSeries,
-    require,
-    validate,
-)
+from anchorview.estimators.persistence.codec import FloatSeries, require, validate
 from anchorview.estimators.persistence.fitted_state import FittedState, require_labels
 
 OLD_WORDS = {"separated": "strong", "touching": "weak", "continuum": "none"}
