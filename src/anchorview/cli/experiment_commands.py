@@ -19,7 +19,6 @@ from anchorview.cli.terminal import (
     printable,
     progress_bar,
     table,
-    watched,
 )
 
 if TYPE_CHECKING:
@@ -43,10 +42,9 @@ def help_without_command(context: typer.Context) -> None:
 
 
 FOLDER = option(
-    "Folder with data sets, one file or folder each; by default the built-in digits and a "
-    "synthetic data set.",
-    "--data",
+    "Folder of data sets, a file or folder each; by default digits and a synthetic one.", "--data"
 )
+SUITE = "compare, ablation, runtime, beta, anchors, convergence, all, or a .toml file with a plan."
 
 
 @dataclass(frozen=True)
@@ -85,20 +83,11 @@ class PlanOptions:
 
 @command(app, "run")
 def run_suite(
-    suite: Annotated[
-        str,
-        typer.Argument(
-            metavar="SUITE",
-            help="compare, ablation, runtime, beta, anchors, convergence, all, or a .toml file "
-            "with a plan.",
-        ),
-    ],
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help=SUITE)],
     chosen: PlanOptions,
     folder: Path | None = FOLDER,
     out: Path = option(
-        "Folder for results, tables, figures and the report. Jobs whose results it already holds "
-        "are not run again.",
-        "--out",
+        "Folder for all results; jobs whose results it holds already are not run again.",
         default=Path("experiments"),
     ),
     jobs: int | None = option("Number of parallel jobs; number of cores by default.", min=1),
@@ -106,10 +95,9 @@ def run_suite(
 ) -> None:
     """Run a suite of experiments; after an interruption, the same command resumes it.
 
-    Each combination of data set, method and setting is a job in a separate process. A job that
-    exceeds its time or memory limit is a "-" in the tables. True classes are used only for scores,
-    except in the modes oracle and published, which choose settings by them and are marked in all
-    outputs.
+    Each combination of data set, method and setting is a job, "-" in tables if beyond a limit.
+
+    True classes are used for scores only, but in the modes oracle and published, which are marked.
     """
     from anchorview.experiments.data_sets import data_sets
     from anchorview.experiments.outputs import run_plan
@@ -133,7 +121,7 @@ def run_suite(
     require_separate({"--out": out}, paths)
     how: dict[str, Any] = {"n_jobs": jobs, "retry": retry, "listen": _progress_report()}
     try:
-        with progress_bar(shown=watched()):
+        with progress_bar(shown=sys.stderr.isatty()):
             results = run_plan(plan, sets, out, command=command_line(), **how)
     except KeyboardInterrupt as stop:
         stop.args = ("finished jobs are kept; the same command resumes the run",)
@@ -197,7 +185,7 @@ def _progress_report() -> "Callable[[int, int, Sequence[tuple[Job, float]]], Non
 
     def report(done: int, total: int, running: "Sequence[tuple[Job, float]]") -> None:
         line, tenth = f"{done} of {total} jobs done", 10 * done // max(total, 1)
-        if watched():
+        if sys.stderr.isatty():
             jobs = [f"{job.data} {job.method} {seconds:.0f} s" for job, seconds in running]
             report_progress(f"Jobs ({printable('; '.join([line, *jobs]))})", done, total)
         elif tenth not in tenths:

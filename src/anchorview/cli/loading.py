@@ -139,8 +139,7 @@ class ReadingOptions(TableOptions):
     """Options on how data with classes are read."""
 
     labels: str | None = option(
-        "Variable, column or key of obs with the known classes, used only for scores; y, gt, "
-        "labels or a similar name by default."
+        "Name of the known classes, for scores only; y, gt, labels or a similar one by default."
     )
     categorical: list[str] | None = _table("Column of numbers that are codes.", metavar="COLUMN")
 
@@ -300,10 +299,7 @@ def read_known(path: Path, data: LoadedData) -> Any:
 
 
 def _read_column(path: Path, data: LoadedData, what: str, *, positions: bool = False) -> Any:
-    """Values in a file: a column of them in the order of the samples, or after one of ids.
-
-    With `positions`, these are the ids of samples without any.
-    """
+    """Values by position, or by the ids before them, which may be `positions` if there are none."""
     import pandas as pd
 
     from anchorview.datasets.file_contents import ReadOptions

@@ -153,22 +153,15 @@ NEW_MODEL = option("File for the model with the new clusters.", default=Paramete
 MARKERS = option("CSV file for the features that set clusters apart.")
 SUMMARY = option("CSV file with one row per cluster.")
 LEVEL = option("Number of clusters of a level that info lists; for models of auto.", metavar="K")
-DTYPE = option("Type of the stored numbers, by default as in the data.", "--dtype")
+DTYPE = option("Type of the stored numbers, by default as in the data.")
 LABELS_KNOWN = option(
-    "CSV file with the known classes of some samples, which clusters become: sample ids, or "
-    "positions from 0, and classes.",
-    "--labels-known",
-    panel="Samples",
+    "CSV file of sample ids (or positions) and their classes, if known.", panel="Samples"
 )
 BATCH = option(
-    "CSV file of batches to take out: one column in the order of the samples, or sample ids and "
-    "batches.",
-    panel="Samples",
+    "CSV file of batches to take out, in the order of the samples or after ids.", panel="Samples"
 )
 WEIGHTS = option(
-    "How much each sample counts: a column of the data, or a CSV file like that of --batch.",
-    metavar="COLUMN|FILE",
-    panel="Samples",
+    "Weights: a column of the data, or a file as for --batch.", metavar="NAME", panel="Samples"
 )
 
 
@@ -195,6 +188,7 @@ class Settings:
     tol: float | None = _setting("Relative change of the objective to stop at (0.0001).", min=0)
 
 
+K_HELP = "Number of clusters, or numbers to choose from: 10, 2-30 or 5,8,10."
 NOT_OF_THE_ESTIMATOR = ("method", "scheduler", "reference")
 
 
@@ -203,13 +197,7 @@ class FitOptions(Settings):
     """Parameters of the estimator, and where it runs."""
 
     # Any: typer has no type for one number or several.
-    n_clusters: Any = option(
-        "Number of clusters, or numbers to choose from: 10, 2-30 or 5,8,10.",
-        "--clusters",
-        "-k",
-        parser=parse_n_clusters,
-        metavar="K",
-    )
+    n_clusters: Any = option(K_HELP, "--clusters", "-k", parser=parse_n_clusters, metavar="K")
     budget: BudgetName | None = option("Effort: fast, default or thorough.", metavar="NAME")
     preprocess: list[str] | None = option(
         "Preprocess a view, or all: lognorm, clr or tfidf (counts), impute-mean or impute-median "
@@ -218,15 +206,10 @@ class FitOptions(Settings):
         panel="Views",
     )
     view_importance: list[str] | None = option(
-        "How much a view counts (1 by default).",
-        "--importance",
-        metavar="VIEW=NUMBER",
-        panel="Views",
+        "How much a view counts (1).", "--importance", metavar="VIEW=NUMBER", panel="Views"
     )
     reference: Path | None = option(
-        "Saved model with clusters that the new ones continue: the same numbers and names.",
-        metavar="MODEL",
-        panel="Samples",
+        "Saved model with clusters that the new ones continue.", metavar="MODEL", panel="Samples"
     )
     memory_limit: str | None = _computation("Memory to use, such as 2GB (half of what is free).")
     random_state: int = option("Random seed.", "--seed", default=0, min=0, metavar="N")

@@ -20,7 +20,7 @@ from anchorview._utils.errors import optional_import
 from anchorview._utils.progress import report_progress
 from anchorview.cli.options import REPORT, option
 from anchorview.cli.summaries import closing_lines
-from anchorview.cli.terminal import print_json, progress_bar, watched
+from anchorview.cli.terminal import print_json, progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ class Printing:
     @contextmanager
     def progress(self, stage: str, *, shown: bool = True) -> Iterator[None]:
         """Show the progress from a first stage on."""
-        with progress_bar(shown=shown and watched() and not self.quiet):
+        with progress_bar(shown=shown and sys.stderr.isatty() and not self.quiet):
             report_progress(stage, 0, 1)
             yield
 
@@ -62,10 +62,7 @@ class LabelsOutput:
 
     out: Path | None = option("CSV file for the labels; - for standard output.")
     doubtful: int | None = option(
-        "Number that --out has in place of the cluster of samples in doubt.",
-        metavar="-1",
-        max=-1,
-        panel="Output",
+        "Number for samples in doubt in --out.", metavar="-1", max=-1, panel="Output"
     )
 
     def checked(self, inputs: Mapping[str, Path | None], printing: Printing) -> dict[str, Path]:
@@ -82,9 +79,7 @@ class OutputPaths(LabelsOutput):
 
     save: Path | None = option("File for the model, to be used by predict.")
     results: Path | None = option(
-        "Folder for embedding.npy, sample_ids.npy, labels.npy and, by auto, confidence.npy, "
-        "second_labels.npy and level_labels.npy.",
-        panel="Output",
+        "Folder for the embedding, labels, sample ids and, by auto, confidence.", panel="Output"
     )
     report: Path | None = REPORT
 

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 
-SHOWN_CLUSTERS = 40
-"""Maximum number of clusters in the table of explained ones, and of their titles."""
-
-MAX_SPLITS = 5
-"""Maximum number of splits that are listed."""
+SHOWN_CLUSTERS, MAX_SPLITS = 40, 5
+"""Maximum numbers of clusters, and of clusters that split, that are listed."""
 
 WRITTEN = {"out": "Labels written", "save": "Model saved"}
 """What is said of an output; without an entry, that it was written."""

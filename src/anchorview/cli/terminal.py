@@ -181,8 +181,3 @@ def printable(text: object) -> str:
 def command_line() -> str:
     """Command that is running, as it was typed."""
     return shlex.join(["anchorview", *sys.argv[1:]])
-
-
-def watched() -> bool:
-    """Whether stderr is a terminal."""
-    return sys.stderr.isatty()

@@ -92,7 +92,9 @@ def write_results(
     >>> cells.obsm["X_dalmc"].shape[0], sorted(cells.uns["dalmc"])
     (60, ['params', 'view_matrices', 'view_names', 'view_preprocessing', 'view_weights'])
     """
-    key = key_of(model) if key_added is None else key_added
+    # The name of the class, in the style of scanpy's tools.
+    named = re.sub("(?<=[a-z])(?=[A-Z])", "_", type(model).__name__).lower()
+    key = named if key_added is None else key_added
     writable_object(data, key)
     require_labels(model)
     rows = _rows_of_cells(data, model, partial)
@@ -119,11 +121,6 @@ def write_results(
         **_view_results(model),
         **_level_results(model),
     }
-
-
-def key_of(model: Any) -> str:
-    """Name of the results of an estimator: that of its class, in the style of scanpy's tools."""
-    return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(model).__name__).lower()
 
 
 def writable_object(data: Any, key: str, copy: bool = False) -> Any:
@@ -182,10 +179,7 @@ def _level_results(model: Any) -> dict[str, Any]:
 
 
 def _rows_of_cells(data: AnnotatedData, model: Any, partial: bool) -> NDArray[np.intp]:
-    """Row of each cell in the results of the model: by id, or by position if it has no ids.
-
-    With `partial`, -1 for a cell that the model does not have.
-    """
+    """Row of each cell in the model by id, else by position; with `partial`, -1 if it has none."""
     # The names of cells are strings, whatever the type of the ids they were made from.
     cells = pd.Index(np.asarray(data.obs_names)).astype(str)
     ids = getattr(model, "sample_ids_", None)

@@ -233,10 +233,7 @@ def markers(
 
 
 def _clustered_views(data: AnnotatedData, key: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """Matrix of each view that was clustered, and preprocessing of those that had any.
-
-    Both are empty if the clusters were not written by this package.
-    """
+    """Matrices of the views that were clustered here, and preprocessing of those that had any."""
     results = results_of(data, key)
     fields = ("view_names", "view_matrices", "view_preprocessing")
     names, matrices, steps = (list(map(str, results.get(field, ()))) for field in fields)
