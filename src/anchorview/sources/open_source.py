@@ -28,8 +28,7 @@ def open_source(
     """Source of the samples, from views in any form that estimators take.
 
     `selection` and `join` are those of :func:`~anchorview.views.input_grammar.parse`. With
-    `write_results`, samples in memory are processed in parts too, so that their results, which are
-    written to files, need not fit into memory.
+    `write_results`, samples in memory are processed in parts too: results need not fit into memory.
     """
     if isinstance(X, RowSource) and selection is None and join != "inner":
         if isinstance(X, PartSource):
@@ -51,9 +50,8 @@ def open_source(
     if not write_results:
         return data
     views = data.contents
-    if data.available is not None:
-        for p in np.flatnonzero(~data.available.any(axis=0)):
-            views.views[p] = None
+    for p in range(len(views.views)):
+        views.views[p] = views.views[p] if data.has_view(p).any() else None
     in_parts = DiskSource(views, memory_budget(memory_limit))
     in_parts.design, in_parts.sample_weight = data.design, data.sample_weight
     return in_parts

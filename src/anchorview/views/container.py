@@ -252,11 +252,7 @@ class MultiViewData(RowSource):
         )
 
     def matched_to(self, fitted: FittedViews) -> "MultiViewData":
-        """Views and features in the order in which an estimator was fitted.
-
-        Both are matched by name if they have names, else by position. A named view may be left out;
-        no sample then has it.
-        """
+        """Views and features in the order of a fit; no sample has a view that was left out."""
         n = len(self)
         views: list[Matrix] = []
         available = np.zeros((n, len(fitted.names)), bool)

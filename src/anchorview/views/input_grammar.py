@@ -170,20 +170,19 @@ def _columns_by_view(names: Sequence[Any], division: PlainSelection) -> dict[str
     "..." stands for all columns that no view names.
     """
     position = {str(name): j for j, name in enumerate(names)}
+    named = {view: (x,) if isinstance(x, str) else x for view, x in division.items()}
+    used = {name for of_view in named.values() for name in of_view}
+    rest = [j for j, name in enumerate(map(str, names)) if name not in used]
     columns: dict[str, list[int]] = {}
-    for view, given in division.items():
-        named = [given] if isinstance(given, str) else list(map(str, given))
-        unknown = [name for name in named if name not in (*position, REST)]
+    for view, of_view in named.items():
+        unknown = [name for name in of_view if name not in (*position, REST)]
         if unknown:
             raise ValueError(
                 f"views: {view!r} has the column {unknown[0]!r}, which is not in the table. Its "
                 f"columns are {listed(list(names), most=30)}."
             )
-        columns[view] = [position[name] for name in named if name != REST]
-    used = {j for of_view in columns.values() for j in of_view}
-    for view, given in division.items():
-        if given == REST or REST in given:
-            columns[view] += [j for j in range(len(names)) if j not in used]
+        columns[view] = [position[name] for name in of_view if name != REST]
+        columns[view] += rest if REST in of_view else []
         if not columns[view]:
             raise ValueError(f"views: {view!r} has no columns. Leave it out.")
     return columns

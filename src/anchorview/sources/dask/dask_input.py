@@ -190,10 +190,7 @@ def _shown(view: Any, description: str, blocks: Blocks | None) -> Array:
 def _aligned(
     frames: Sequence[Any], names: tuple[str, ...], expects_shared_ids: bool
 ) -> list[Blocks]:
-    """Frames with known divisions, aligned; a sample that a frame lacks becomes a row of NaN.
-
-    With `expects_shared_ids`, a warning names frames that share few ids.
-    """
+    """Frames with known divisions, aligned; a sample that a frame lacks becomes a row of NaN."""
     try:
         cuts = sorted(set().union(*(frame.divisions for frame in frames)))
     except TypeError:
