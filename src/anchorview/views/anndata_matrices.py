@@ -96,9 +96,11 @@ def modalities_of(mdata: Any) -> dict[str, Any]:
 def rows_in_modality(ids: "pd.Index[Any]", modality: Any, n_rows: int, name: str) -> NDArray[Any]:
     """Row of each sample in a matrix of a modality; -1 if it is not there."""
     own = modality.obs_names
-    require_unique_ids(own, name)
     if n_rows != len(own):
         raise ValueError(f"{name} has {len(own)} samples, but {n_rows} rows.")
+    if own.equals(ids):
+        return np.arange(n_rows)
+    require_unique_ids(own, name)
     unknown = own[~own.isin(ids)]
     if len(unknown):
         raise ValueError(
