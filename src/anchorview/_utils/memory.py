@@ -59,15 +59,13 @@ def _free_in_control_groups() -> Iterator[float]:
         lines = (ROOT / "proc/self/cgroup").read_text().splitlines()
     except OSError:
         return
-    mount = ROOT / "sys/fs/cgroup"
     for line in lines:
-        number, controllers, path = line.split(":", 2)
-        if "memory" in controllers.split(","):
-            base, version = mount / "memory", 1
-        elif number == "0":
-            base, version = mount, 2
-        else:
+        _, controllers, path = line.split(":", 2)
+        # The groups of version 2 are of all controllers, and name none.
+        if controllers and "memory" not in controllers.split(","):
             continue
+        version = 1 if controllers else 2
+        base = ROOT / "sys/fs/cgroup" / ("memory" if version == 1 else "")
         # Limits of all groups above hold as well. In a container, the path may be that on the
         # host, and only the last group is mounted, at the base.
         folder = base / path.lstrip("/")

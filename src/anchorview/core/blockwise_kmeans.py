@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
@@ -21,9 +20,9 @@ from anchorview._utils.typing import Array
 from anchorview.core.neighbors import (
     MIN_SCORED_ROWS,
     SCORES,
+    graph_of_neighbors,
     nearest_centers,
     nearest_others,
-    score_blocks,
     score_weights,
 )
 from anchorview.views.row_source import Result
@@ -145,20 +144,13 @@ def cluster_sums(
     nearest = np.empty((len(embedding), n_sets), np.int32)
     sums = np.zeros((n_sets * k, width))
     squares = 0.0
-    scoring = score_weights(centroids.reshape(-1, width), precision_for(embedding, k))
-    offsets = k * np.arange(n_sets)
-    for start in range(0, len(embedding), SUMMED_ROWS):
-        part = slice(start, start + SUMMED_ROWS)
-        block = embedding[part].astype(scoring.dtype, copy=False)
+    dtype = precision_for(embedding, k)
+    for part in row_slices(len(embedding), SUMMED_ROWS):
+        block = embedding[part].astype(dtype, copy=False)
         points = unit_rows(block) if normalize else block
         labels = nearest[part]
-        for rows, scores in score_blocks(points, scoring):
-            labels[rows] = scores.reshape(-1, n_sets, k).argmax(axis=2) + offsets
-        ones = np.ones(labels.size, points.dtype)
-        members = sparse.csr_array(
-            (ones, labels.ravel(), np.arange(0, labels.size + 1, n_sets)),
-            shape=(len(labels), n_sets * k),
-        )
+        labels[:] = nearest_centers(points, centroids, dtype).T + k * np.arange(n_sets)
+        members = graph_of_neighbors(labels, np.ones(labels.shape, dtype), n_sets * k)
         counted = points if weights is None else points * weights[part, None]
         sums += members.T @ counted
         squares += float(np.einsum("ij,ij->", points, counted, dtype=np.float64))
@@ -430,7 +422,7 @@ def repair(points: Array, run: Refined, tolerance: float) -> Array:
 def repaired(points: Array, centroids: Array, least: float = 0.0) -> Array | None:
     """Centroids after moves that lower the inertia at once; None if by `least` or less."""
     k = len(centroids)
-    labels = nearest_centers(points, centroids.astype(points.dtype))
+    labels = nearest_centers(points, centroids, points.dtype)
     partners = nearest_others(centroids, 1)[0][:, 0]
     with without_nested_threads():
         counts = np.bincount(labels, minlength=k)

@@ -4,7 +4,7 @@
 ``x'c - c'c / 2``. Where several neighbors are searched, rows and places may be sparse.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,34 +45,29 @@ def score_weights(centers: Array, dtype: "np.dtype[Any]") -> Array:
     return np.ascontiguousarray(np.column_stack([centers, -halves]).T, dtype=dtype)
 
 
-def score_blocks(rows: Array, weights: Array) -> Iterator[tuple[slice, Array]]:
-    """Yield blocks of rows and the scores of these, which the next block overwrites."""
-    step = max(MIN_SCORED_ROWS, SCORES // weights.shape[1])
-    extended = np.ones((len(rows), len(weights)), weights.dtype)
-    extended[:, :-1] = rows
-    buffer = np.empty((min(step, len(rows)), weights.shape[1]), weights.dtype)
-    for block in row_slices(len(rows), step):
-        points = extended[block]
-        yield block, np.matmul(points, weights, out=buffer[: len(points)])
-
-
 def for_scores(
     rows: Array, centers: Array, dtype: "np.dtype[Any]", work: Callable[[slice, Array], None]
 ) -> None:
     """Call ``work(block, scores)`` in threads for all rows; it may overwrite the scores."""
     weights = score_weights(centers, dtype)
+    step = max(MIN_SCORED_ROWS, SCORES // weights.shape[1])
 
     def score(part: slice) -> None:
+        extended = np.ones((part.stop - part.start, len(weights)), dtype)
+        extended[:, :-1] = rows[part]
+        buffer = np.empty((min(step, len(extended)), weights.shape[1]), dtype)
         with without_nested_threads():
-            for block, scores in score_blocks(rows[part], weights):
+            for block in row_slices(len(extended), step):
+                points = extended[block]
+                scores = np.matmul(points, weights, out=buffer[: len(points)])
                 work(slice(part.start + block.start, part.start + block.stop), scores)
 
     for _ in parallel_map(score, row_slices(len(rows), COMPARED_ROWS)):
         pass
 
 
-def nearest_centers(rows: Array, centers: Array) -> Array:
-    """Positions of the nearest centers, compared in the higher precision of both.
+def nearest_centers(rows: Array, centers: Array, dtype: "np.dtype[Any] | None" = None) -> Array:
+    """Positions of the nearest centers, compared in `dtype` or the higher precision of both.
 
     For several sets of centers, (n_sets, n_centers, width), the result is (n_sets, n).
     """
@@ -83,7 +78,7 @@ def nearest_centers(rows: Array, centers: Array) -> Array:
         by_set = scores.reshape(len(scores), len(sets), -1)
         nearest[:, block] = by_set.argmax(axis=2).T
 
-    for_scores(rows, sets.reshape(-1, sets.shape[2]), np.result_type(rows, centers), work)
+    for_scores(rows, sets.reshape(-1, sets.shape[2]), dtype or np.result_type(rows, centers), work)
     return nearest if centers.ndim == 3 else nearest[0]
 
 
