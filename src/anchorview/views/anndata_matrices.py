@@ -16,11 +16,6 @@ from anchorview.views.alignment import require_unique_ids
 from anchorview.views.stored_anndata import columns_of, open_matrix
 from anchorview.views.stored_view import StoredView, View
 
-GRAMMAR = (
-    "Give 'X', 'layer:NAME' or 'obsm:NAME'; a column of var that selects features follows X or a "
-    "layer, as in 'X:highly_variable' or 'layer:NAME:highly_variable'"
-)
-
 REST = "..."
 """Stands for all columns of a table that no view names."""
 
@@ -152,7 +147,11 @@ class MatrixChoice:
                 return cls(place, name)
             case ["layer", name, mask]:
                 return cls("layer", name, mask)
-        raise ValueError(f"View {view!r} cannot be {text!r}. {GRAMMAR}.")
+        raise ValueError(
+            f"View {view!r} cannot be {text!r}. Give 'X', 'layer:NAME' or 'obsm:NAME'; a column of "
+            "var that selects features follows X or a layer, as in 'X:highly_variable' or "
+            "'layer:NAME:highly_variable'."
+        )
 
 
 def parse_selection(selection: Any) -> dict[str, MatrixChoice]:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from anchorview.views.fitted_views import FittedViews
     from anchorview.views.input_grammar import NamedViews
 
-SINGLE_PRECISION = {"float16", "float32", "int8", "uint8", "int16", "uint16", "bool"}
-"""Types with values that float32 holds exactly; their blocks are multiplied in float32."""
-
 CACHED_BLOCK = 4 * 2**20
 """Bytes of a row block that stays in the processor's cache while it is scaled."""
 
@@ -292,6 +289,5 @@ def rows_per_block(width: int, dtype: "np.dtype[Any]") -> int:
 
 
 def working_precision(dtypes: Iterable["np.dtype[Any]"]) -> "np.dtype[Any]":
-    """Precision in which row blocks of views of these types are multiplied."""
-    single = all(dtype.name in SINGLE_PRECISION for dtype in dtypes)
-    return np.dtype(np.float32 if single else np.float64)
+    """Precision in which row blocks of views are multiplied: float32 if it holds these types."""
+    return np.result_type(np.float32, *dtypes)

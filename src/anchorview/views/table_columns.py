@@ -345,19 +345,19 @@ def _pandas_column(column: Any) -> "pd.Series[Any]":
 def _warn(table: pd.DataFrame, view: str, advice: str = "") -> None:
     """Warn if the first column, if there is one, is like ids, or a name like that of labels."""
     names = {str(name).lower(): name for name in table.columns}
+    messages = []
     # Beside x, y is a coordinate.
-    labels = sorted(names.keys() & LABEL_COLUMNS - ({"y"} if "x" in names else set()))
-    messages = [
-        f"column {quoted(names[label])} is named like class labels, but is used as a feature. Drop "
-        "it if it holds labels."
-        for label in labels[:1]
-    ] + [
-        f"the first column, {quoted(column.name)}, has a different integer in every row, like "
-        "sample ids, but is used as a feature. If these are ids, make them the index, by which "
-        f"samples are aligned: {advice}."
-        for _, column in table.iloc[:, :1].items()
-        if _are_ids(column)
-    ]
+    for label in sorted(names.keys() & LABEL_COLUMNS - ({"y"} if "x" in names else set()))[:1]:
+        messages.append(
+            f"column {quoted(names[label])} is named like class labels, but is used as a feature. "
+            "Drop it if it holds labels."
+        )
+    if table.shape[1] and _are_ids(first := table.iloc[:, 0]):
+        messages.append(
+            f"the first column, {quoted(first.name)}, has a different integer in every row, like "
+            "sample ids, but is used as a feature. If these are ids, make them the index, by which "
+            f"samples are aligned: {advice}."
+        )
     for message in messages:
         warnings.warn(f"{view}: {message}", UserWarning, stacklevel=2)
 
