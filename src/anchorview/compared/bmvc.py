@@ -146,11 +146,6 @@ def balanced_centers(sums: Array) -> Array:
     return C
 
 
-def code_similarity(B: Array, C: Array) -> Array:
-    """Inner products of codes and centers (n, k): code length minus twice the Hamming distance."""
-    return B @ C.T.astype(B.dtype)
-
-
 class CodeClusters(NamedTuple):
     """Clusters of codes."""
 
@@ -164,7 +159,7 @@ def cluster_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
     """Alternate between centers and labels; an empty cluster restarts at the code it is given."""
     for _ in range(CLUSTER_STEPS):
         C = balanced_centers(sum_by_cluster(labels, n_clusters, B))
-        scores = code_similarity(B, C)
+        scores = B @ C.T.astype(B.dtype)
         nearest = np.argmax(scores, axis=1)
         previous, labels = labels, fill_empty_clusters(nearest, -scores.max(axis=1), n_clusters)
         moved = np.flatnonzero(labels != nearest)
@@ -185,7 +180,7 @@ def learn_codes(
     weights and the objective after each iteration.
     """
     r, lambda_, weights = model.r, model.lambda_, w / len(views)
-    labels = np.argmax(code_similarity(B, C), axis=1)
+    labels = np.argmax(B @ C.T, axis=1)
     products = [times(view.K.T, B) for view in views]
     objective: list[float] = []
     for _ in iterations(objective, model.max_iter):
@@ -349,7 +344,7 @@ class BMVC(Baseline):
         clusters = learned
         for _ in range(self.n_init - 1):
             C = B[code_rng.choice(len(B), self.n_clusters, replace=False)]
-            other = cluster_codes(B, np.argmax(code_similarity(B, C), axis=1), self.n_clusters)
+            other = cluster_codes(B, np.argmax(B @ C.T, axis=1), self.n_clusters)
             clusters = other if other.loss < clusters.loss else clusters
         self.codes_ = B.astype(np.int8)
         self.cluster_centers_ = clusters.C.astype(np.int8)

@@ -50,12 +50,10 @@ class DataSet:
     """Description of a data set, which can load it."""
 
     name: str
-    """Name of the file without its suffix, or of a built-in data set."""
     path: Path | None
     """File or folder; None for a built-in data set."""
     n_samples: int
     n_clusters: int
-    """Number of classes."""
     n_features_per_view: tuple[int, ...]
     digest: str
     """Digest of the contents."""

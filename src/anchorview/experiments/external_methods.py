@@ -36,6 +36,7 @@ def find_method(name: str) -> Method:
     """Entry of a method of the registry, or one made for ``module:name``."""
     if not is_external(name):
         return methods.find_method(name)
+    imported(name)
     return Method(name, name, name.rpartition(":")[2], color="", grid={})
 
 

@@ -25,7 +25,6 @@ from anchorview.experiments.external_methods import (
     code_digest,
     default_settings,
     find_method,
-    imported,
     is_external,
 )
 from anchorview.experiments.jobs import Job
@@ -70,7 +69,6 @@ class ExperimentPlan:
     """Methods of the suites compare and runtime; those that are not of this package as
     ``"module:Class"`` or ``"module:function"``."""
     modes: tuple[str, ...] = MODES
-    """Some of :data:`MODES`."""
     runs: int = 20
     """Number of runs that are scored per job."""
     seed: int = 0
@@ -81,9 +79,8 @@ class ExperimentPlan:
     grids: Mapping[str, Mapping[str, Sequence[SettingValue]]] = field(default_factory=dict)
     """Grids, by method, that replace those of the registry for the oracle of the suite compare."""
     time_limit: float | None = None
-    """Maximum time of a job in seconds."""
     memory_limit: float | str | None = None
-    """Maximum memory of a job, in bytes or such as ``"4GB"``."""
+    """Limits of a job, in seconds, and in bytes or such as ``"4GB"``."""
 
     def __post_init__(self) -> None:
         for name, allowed in _CONSTRAINTS.items():
@@ -94,8 +91,6 @@ class ExperimentPlan:
                 constraints.validate_parameter_constraints(constraint, {name: value}, "the plan")
         names: dict[str, str] = {}
         for method in self.methods:
-            if is_external(method):
-                imported(method)
             shown = find_method(method).display_name
             if names.setdefault(shown, method) != method:
                 raise ValueError(

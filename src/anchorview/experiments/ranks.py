@@ -61,13 +61,11 @@ class Overall:
     ranks: Mapping[str, float]
     """Mean rank of each column; 1 is best."""
     friedman: float | None
-    """p-value of the Friedman test; None if there are too few data sets or columns."""
     wilcoxon: Mapping[str, float]
-    """p-values of Wilcoxon signed-rank tests of the reference against each other column, with
-    Holm's correction; empty if there are too few data sets."""
+    """p-values, None or empty if there are too few data sets: of the Friedman test, and of Wilcoxon
+    signed-rank tests of the reference against each other column, with Holm's correction."""
     critical_difference: float | None = None
-    """Difference of mean ranks from which two columns differ by the test of Nemenyi; None if there
-    are too few data sets."""
+    """Difference of mean ranks from which two columns differ by the test of Nemenyi, or None."""
 
     def similar_groups(self) -> list[list[str]]:
         """Largest groups of columns that do not differ by the test of Nemenyi, ordered by ranks."""

@@ -4,7 +4,6 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -120,11 +119,10 @@ def markdown_escaped(text: str) -> str:
 
 def file_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield names with unique parts of file names, of safe characters only."""
-    taken: set[str] = set()
+    taken = set[str]()
     for name in names:
-        stem = unique = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "data"
-        numbers = count(2)
-        while unique in taken:
-            unique = f"{stem}-{next(numbers)}"
-        taken.add(unique)
-        yield name, unique
+        stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "data"
+        while stem in taken:
+            stem += "-2"
+        taken.add(stem)
+        yield name, stem
