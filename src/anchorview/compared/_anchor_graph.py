@@ -11,7 +11,6 @@ Each iteration passes over each view twice: for ``X_v W_v A``, which gives ``Z``
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -202,7 +201,6 @@ def kmeans_indicator(embedding: Array, n_clusters: int, seed: int) -> Array:
     return np.eye(n_clusters)[labels]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class AnchorGraphBaseline(Baseline):
     """Base class of SMVSC, FPMVS-CAG, OMSC and EOMSC-CA."""
 

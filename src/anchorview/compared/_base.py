@@ -39,9 +39,14 @@ class BaselineResult:
     """One row per sample, if the method computes an embedding."""
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True)
 @dataclass(eq=False, repr=False)
 class Baseline(MultiViewClusterer):
-    """Base class: a subclass clusters complete data in `_cluster`."""
+    """Base class: a subclass clusters complete data in `_cluster`.
+
+    Its annotated attributes are keyword parameters. Its constraints are those that differ from
+    these, and shared parts of its docstring are filled in.
+    """
 
     n_clusters: int = 8
 
@@ -84,6 +89,12 @@ class Baseline(MultiViewClusterer):
         "random_state": constraints.RANDOM_STATE,
         "verbose": constraints.VERBOSE,
     }
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._parameter_constraints = Baseline._parameter_constraints | cls._parameter_constraints
+        dataclass(eq=False, repr=False, kw_only=True)(cls)
+        fill_docstring(cls)
 
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
@@ -177,15 +188,7 @@ class Baseline(MultiViewClusterer):
             )
 
 
-AnyBaseline = TypeVar("AnyBaseline", bound=Baseline)
 Item = TypeVar("Item")
-
-
-@dataclass_transform(eq_default=False, kw_only_default=True)
-def baseline(cls: type[AnyBaseline]) -> type[AnyBaseline]:
-    """Make annotated attributes keyword parameters; add shared constraints and documentation."""
-    cls._parameter_constraints = Baseline._parameter_constraints | cls._parameter_constraints
-    return fill_docstring(dataclass(eq=False, repr=False, kw_only=True)(cls))
 
 
 def iterations(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations, progressed
+from anchorview.compared._base import Baseline, BaselineResult, iterations, progressed
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.core.solve import ViewImportance
@@ -43,7 +43,6 @@ def joint_eigenvectors(
     return F, alpha, objective
 
 
-@baseline
 class AMGL(Baseline):
     r"""Auto-weighted multiple graph learning (parameter-free).
 

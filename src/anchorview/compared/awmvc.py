@@ -11,7 +11,7 @@ from scipy.linalg import lstsq
 from anchorview._utils.linalg import leading_directions, polar, polar_factor, rank_up_to
 from anchorview._utils.sklearn_compat import ParameterConstraints, StrOptions
 from anchorview._utils.typing import Array
-from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations
+from anchorview.compared._base import Baseline, BaselineResult, iterations
 from anchorview.core.compress import compress
 from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling, fit_scalings
@@ -64,7 +64,6 @@ def align_latent_spaces(
     return S, alpha, c, objective
 
 
-@baseline
 class AWMVC(Baseline):
     r"""Auto-weighted multi-view clustering.
 

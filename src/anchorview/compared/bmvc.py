@@ -17,7 +17,6 @@ from anchorview._utils.typing import Array
 from anchorview.compared._base import (
     Baseline,
     BaselineResult,
-    baseline,
     fill_empty_clusters,
     iterations,
     sum_by_cluster,
@@ -214,7 +213,6 @@ def code_losses(
     return np.maximum(h, MIN_CODE_LOSS * size)
 
 
-@baseline
 class BMVC(Baseline):
     r"""Binary multi-view clustering.
 

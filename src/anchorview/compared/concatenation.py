@@ -7,13 +7,12 @@ from sklearn.cluster import HDBSCAN
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import N_CLUSTERS, ParameterConstraints
-from anchorview.compared._base import Baseline, BaselineResult, baseline, sum_by_cluster
+from anchorview.compared._base import Baseline, BaselineResult, sum_by_cluster
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import dense_views, min_max_scaled_views
 from anchorview.views.container import MultiViewData
 
 
-@baseline
 class ConcatKMeans(Baseline):
     r"""K-means on the concatenated features.
 
@@ -58,7 +57,6 @@ class ConcatKMeans(Baseline):
         return BaselineResult(labels, [inertia], embedding=points)
 
 
-@baseline
 class ConcatSpectral(Baseline):
     r"""Spectral clustering of one neighbor graph of the concatenated features.
 
@@ -109,7 +107,6 @@ class ConcatSpectral(Baseline):
         return BaselineResult(labels, [objective], embedding=F)
 
 
-@baseline
 class ConcatHDBSCAN(Baseline):
     r"""HDBSCAN on the concatenated features: dense regions are clusters, all else is noise.
 

@@ -10,7 +10,7 @@ from anchorview.compared._anchor_graph import (
     AnchorGraphBaseline,
     AnchorGraphModel,
 )
-from anchorview.compared._base import BaselineResult, baseline, iterations
+from anchorview.compared._base import BaselineResult, iterations
 from anchorview.compared._bipartite import cluster_labels, structured_graph
 from anchorview.views.container import MultiViewData
 
@@ -40,7 +40,6 @@ def graph_target(model: AnchorGraphModel) -> sparse.csr_array:
     return sparse.csr_array((B[kept], (rows, columns)), shape=B.shape)
 
 
-@baseline
 class EOMSCCA(AnchorGraphBaseline):
     r"""Efficient one-pass multi-view subspace clustering with consensus anchors (EOMSC-CA).
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from anchorview._utils.errors import optional_import
 from anchorview._utils.sklearn_compat import N_CLUSTERS, ParameterConstraints
 from anchorview._utils.typing import Array
-from anchorview.compared._base import Baseline, BaselineResult, baseline, progressed
+from anchorview.compared._base import Baseline, BaselineResult, progressed
 from anchorview.compared._neighbor_graphs import neighbor_graph
 from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
@@ -20,7 +20,6 @@ MAX_RESOLUTIONS = 21
 """Maximum number of resolutions that are tried to find a number of communities."""
 
 
-@baseline
 class GraphLeiden(Baseline):
     r"""Leiden communities of the mean of the views' neighbor graphs.
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from anchorview.compared._anchor_graph import singular_vectors
-from anchorview.compared._base import Baseline, BaselineResult, baseline, kmeans, progressed
+from anchorview.compared._base import Baseline, BaselineResult, kmeans, progressed
 from anchorview.compared._bipartite import minimize_on_simplex
 from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
@@ -12,7 +12,6 @@ ANCHOR_RUNS = 10
 """K-means runs for the anchors, as in the authors' program."""
 
 
-@baseline
 class LMVSC(Baseline):
     r"""Large-scale multi-view subspace clustering.
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchor_graph import singular_vectors
-from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations, kmeans
+from anchorview.compared._base import Baseline, BaselineResult, iterations, kmeans
 from anchorview.compared._view_scaling import dense_views
 from anchorview.core.neighbors import graph_of_neighbors, nearest_places
 from anchorview.core.solve import ViewImportance
@@ -66,7 +66,6 @@ def fused_vectors(
     return U[:, 1:], V[:, 1:], alpha, objective
 
 
-@baseline
 class MVSC(Baseline):
     r"""Large-scale multi-view spectral clustering via bipartite graph.
 

@@ -5,7 +5,7 @@ import numpy as np
 from anchorview._utils.linalg import polar_factor
 from anchorview._utils.typing import Array
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
-from anchorview.compared._base import BaselineResult, baseline, fill_empty_clusters, iterations
+from anchorview.compared._base import BaselineResult, fill_empty_clusters, iterations
 from anchorview.views.container import MultiViewData
 
 
@@ -17,7 +17,6 @@ def nearest_codes(graph: Array, codes: Array) -> Array:
     return fill_empty_clusters(labels, misfit, codes.shape[1])
 
 
-@baseline
 class OMSC(AnchorGraphBaseline):
     r"""Efficient orthogonal multi-view subspace clustering.
 

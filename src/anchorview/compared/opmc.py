@@ -17,7 +17,6 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (
     Baseline,
     BaselineResult,
-    baseline,
     fill_empty_clusters,
     progressed,
     sum_by_cluster,
@@ -165,7 +164,6 @@ class OnePassSolver:
         return np.maximum(distances, 0)
 
 
-@baseline
 class OPMC(Baseline):
     r"""One-pass multi-view clustering.
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult, baseline, iterations, progressed
+from anchorview.compared._base import Baseline, BaselineResult, iterations, progressed
 from anchorview.compared._bipartite import (
     StructuredGraph,
     cluster_labels,
@@ -82,7 +82,6 @@ def fused_graph(
     return structured, alpha, objective
 
 
-@baseline
 class SFMC(Baseline):
     r"""Scalable and parameter-free multi-view graph fusion clustering.
 

@@ -1,11 +1,10 @@
 """SMVSC and FPMVS-CAG: subspace clustering of all views through anchors that they share."""
 
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
-from anchorview.compared._base import BaselineResult, baseline
+from anchorview.compared._base import BaselineResult
 from anchorview.views.container import MultiViewData
 
 
-@baseline
 class SMVSC(AnchorGraphBaseline):
     r"""Scalable multi-view subspace clustering with unified anchors.
 
@@ -81,7 +80,6 @@ class SMVSC(AnchorGraphBaseline):
         return self._cluster_graph(data, self.lambda_, self.tol)
 
 
-@baseline
 class FPMVSCAG(AnchorGraphBaseline):
     r"""Fast parameter-free multi-view subspace clustering with consensus anchor guidance.
 

@@ -12,7 +12,6 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (
     Baseline,
     BaselineResult,
-    baseline,
     fill_empty_clusters,
     iterations,
     progressed,
@@ -103,7 +102,6 @@ def view_affinities(
     return graphs, partitions
 
 
-@baseline
 class UOMVSC(Baseline):
     r"""Unified one-step multi-view spectral clustering.
 
