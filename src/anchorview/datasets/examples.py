@@ -149,10 +149,7 @@ def make_multiview(
 def random_availability(
     n_samples: int, n_views: int, missing: float, rng: RandomState, among: int
 ) -> NDArray[np.bool_]:
-    """Which views each sample has if a fraction of all entries is removed at random.
-
-    Every sample keeps at least one of the first `among` views, so fewer may be removed.
-    """
+    """Views of each sample without a random fraction; one of the first `among` is always kept."""
     removable = np.ones((n_samples, n_views), dtype=bool)
     removable[np.arange(n_samples), rng.randint(among, size=n_samples)] = False
     candidates = np.flatnonzero(removable)

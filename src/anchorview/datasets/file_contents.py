@@ -236,10 +236,7 @@ def opened_views(
 def views_among(
     contents: Variables, path: Path, labels: str | None, *, matlab: bool = False
 ) -> ViewFile:
-    """Separate views, class labels and availability; samples become rows.
-
-    With `matlab`, views are selected by MATLAB conventions, and samples may be columns.
-    """
+    """Separate views, class labels and availability; with `matlab`, samples may be columns."""
     select = _matlab_views if matlab else _matrices
     variables = {n: value for n, value in contents.items() if not is_label_name(n, labels)}
     named = {

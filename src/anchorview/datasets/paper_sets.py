@@ -103,10 +103,7 @@ def paper_set(name: str) -> PaperSet:
 
 
 def recognized(stem: str, shape: tuple[int, int, int]) -> PaperSet | None:
-    """Return the paper's data set in a file, by its name without suffix and its shape.
-
-    None if it is another data set; with a warning if it has exactly the name of one in the paper.
-    """
+    """Return the paper's data set in a file; if only its name is that of one, warn."""
     for known in PAPER_SETS:
         if known.may_be(stem) and shape == known.shape:
             return known

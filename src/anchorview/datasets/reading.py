@@ -177,10 +177,7 @@ def read_or_open(
     *,
     zero_rows_missing: bool = False,
 ) -> ViewFile:
-    """Read views or, if they take more than `max_bytes` of memory, leave them on disk.
-
-    Formats that cannot stay on disk are read, and so are tables with class labels in a column.
-    """
+    """Read views or, if they take more than `max_bytes` of memory and can, leave them on disk."""
     path = data_path(path)
     with data_file_errors(path):
         entry = existing_format(path, options)

@@ -129,11 +129,7 @@ class ParquetTable(Table):
 
 
 def parquet_view(path: Path, options: ReadOptions, name: str) -> ParquetView:
-    """Open a table as a view with a name.
-
-    By default, the sample id is the index of the stored DataFrame, or the first column if that
-    index is only row numbers. The index is never a feature.
-    """
+    """Open a table as a view with a name."""
     with data_file_errors(path):
         file = _open(path)
         metadata = file.metadata
@@ -160,7 +156,11 @@ def parquet_view(path: Path, options: ReadOptions, name: str) -> ParquetView:
 
 
 def _places_of_ids(schema: Any, options: ReadOptions) -> tuple[str | range | None, tuple[str, ...]]:
-    """Return the column of the ids, or the range that they are, and the columns of no features."""
+    """Return the column of the ids, or the range that they are, and the columns of no features.
+
+    By default, the id is the index of the stored DataFrame or, if that has row numbers only, the
+    first column. The index is never a feature.
+    """
     names = pd.Index(schema.names)
     if not names.is_unique:
         repeated = names[names.duplicated()][0]

@@ -66,10 +66,7 @@ class Table(ABC):
         """Read the features with the sample ids as the index, in blocks or whole."""
 
     def blocks(self, view: str | None, block_bytes: int | None = None) -> Iterator[pd.DataFrame]:
-        """Read the columns of a view with the sample ids as the index, in blocks or whole.
-
-        Without the name of a view, it has class labels, which are read as text.
-        """
+        """Read the columns of a view, in blocks or whole; without its name, labels as text."""
         with self.errors():
             for frame in self._frames(view, block_bytes):
                 require_content(*frame.shape)
@@ -164,11 +161,7 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
 
 
 def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "pd.Index[Any]":
-    """Ids of the samples of all tables, which are given by their file names.
-
-    Raises if a table shares no sample with any other, or if ids differ only in blanks, or as 1 and
-    1.0 do: they mean one sample.
-    """
+    """Ids of the samples of all tables; raises if some are not shared or spelled in two ways."""
     if not options.has_ids:
         if len({len(of_file) for of_file in ids.values()}) > 1:
             raise DataFileError(
@@ -204,10 +197,7 @@ def _spelling(sample: str) -> str:
 def table_view(
     table: pd.DataFrame, subject: str, categories: Sequence[Any] = (), *, numbers: bool = False
 ) -> TableView:
-    """Table as a view, with some columns as categories.
-
-    Raises if a column can be no feature or, with `numbers`, is no number.
-    """
+    """Table as a view; raises if a column can be no feature or, with `numbers`, is no number."""
     table = table.copy(deep=False)
     for name in categories:
         column = table[name]

@@ -171,10 +171,7 @@ def _tables_of_file(path: Path, options: ReadOptions) -> dict[str, Table]:
 
 
 def read_table(path: Path, options: ReadOptions, view: str | None = None) -> pd.DataFrame:
-    """Read the first table of a file, indexed by sample ids that are strings.
-
-    Without the name of a view, values are texts.
-    """
+    """Read the first table of a file; without the name of a view, values are texts."""
     with data_file_errors(path):
         table = next(iter(_tables_of_file(path, options).values()))
         frame = table.read(view)
@@ -185,10 +182,7 @@ def read_table(path: Path, options: ReadOptions, view: str | None = None) -> pd.
 def files_by_name(
     folder: Path, suffixes: tuple[str, ...], others: tuple[str, ...] = ()
 ) -> dict[str, Path]:
-    """Files with some suffixes, by their names without suffix, in natural order.
-
-    Warns of files that are not read, apart from hidden ones and `others`.
-    """
+    """Files by their names without suffix, in natural order; warns of any but `others`."""
     files: dict[str, Path] = {}
     unread: list[str] = []
     for path in sorted(folder.iterdir(), key=lambda path: natural(path.name)):
