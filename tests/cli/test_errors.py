@@ -78,6 +78,15 @@ def test_errors_have_one_line_and_an_exit_code(data, out, monkeypatch, error, co
     assert not list(out.parent.iterdir())
 
 
+@pytest.mark.filterwarnings("default")
+def test_every_column_of_odd_values_is_named(tmp_path):
+    rows = [f"s{i},{i}.5,{i % 7}" for i in range(30)]
+    (tmp_path / "a.csv").write_text("\n".join(["id,x,y", "u,?,-", *rows]))
+    message = run("fit", tmp_path / "a.csv", *QUICK).stderr
+    assert "column 'x' has numbers" in message
+    assert "column 'y' has numbers" in message
+
+
 def test_errors_of_the_system_name_the_file(data, monkeypatch):
     denied = PermissionError(errno.EACCES, "Permission denied", str(data))
     monkeypatch.setattr(reading, "read_or_open", Mock(side_effect=denied))

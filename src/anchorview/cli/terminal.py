@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -27,6 +28,9 @@ INTERRUPTED, TERMINATED = 130, 143
 
 INPUT_ERRORS = (ValueError, TypeError, ImportError, OSError)
 """Errors that the user can act on. ImportError: a file format may need an optional package."""
+
+NUMBER = re.compile(r"(?<!['\w])[\d.]*\d(?!['\w])")
+"""Numbers in messages, but not those in names."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -149,14 +153,15 @@ def _explanation(error: Exception) -> str:
 @contextmanager
 def _one_line_warnings() -> Iterator[None]:
     """Print warnings in one line each, without the source location."""
-    locations: set[tuple[str, int]] = set()
+    printed: set[tuple[str, int, str]] = set()
 
     def show(
         message: Warning | str, category: object, filename: str, lineno: int, *_: Any, **__: Any
     ) -> None:
         # Several candidates may raise the same warning with different numbers in it.
-        if (filename, lineno) not in locations:
-            locations.add((filename, lineno))
+        key = filename, lineno, NUMBER.sub("", str(message))
+        if key not in printed:
+            printed.add(key)
             print_message("warning", str(message))
 
     with warnings.catch_warnings():
