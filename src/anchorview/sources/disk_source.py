@@ -197,12 +197,12 @@ class DiskSource(PartSource):
         function = partial(of_known_samples, function, width, dtype)
         if out is None:
             blocks = self._over_parts(function, stage, self._result_bytes(shape, dtype))
-            return _collected(blocks, shape, dtype)
+            return CollectedRows(shape, dtype).filled(blocks)
         if out.resolve() in self._files:
             raise ValueError(f"{out} is one of the views. Give another name.")
         require_writable(out)
         with atomic_write_binary(out) as (stream,):
-            _collected(self._over_parts(function, stage), shape, dtype, stream)
+            CollectedRows(shape, dtype, stream).filled(self._over_parts(function, stage))
         return np.load(out, mmap_mode="r")
 
     def map_fields(
@@ -239,7 +239,7 @@ class DiskSource(PartSource):
         """Embed all samples, into memory or into files in the folder `out`."""
         with self._results(out, (EMBEDDING, LABELS)) as streams:
             stream, blocks = streams[EMBEDDING], self._over_parts(function, "embedding")
-            rows = _collected(blocks, (len(self), width), self.dtype, stream)
+            rows = CollectedRows((len(self), width), self.dtype, stream).filled(blocks)
             stored = rows if stream is None else open_npy(Path(stream.name))
             results = DiskRows(stored, self.sample_weight, streams[LABELS])
             yield results
@@ -282,7 +282,7 @@ class DiskRows(EmbeddedRows):
     def label(self, function: Callable[[Array], Array]) -> None:
         """Label all rows by a function of a block of rows."""
         blocks = self.over_blocks(lambda rows, *_: function(rows))
-        self.labels = _collected(blocks, self.shape[:1], np.int32, self._labels_file)
+        self.labels = CollectedRows(self.shape[:1], np.int32, self._labels_file).filled(blocks)
 
 
 def view_on_disk(view: Any) -> Any:
@@ -304,7 +304,7 @@ def require_same_ids(views: Iterable[StoredView], rows: slice) -> None:
 class CollectedRows:
     """Rows that come in blocks, in memory or written one after the other to an ``.npy`` file."""
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, stream: BinaryIO | None) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: Any, stream: BinaryIO | None = None) -> None:
         self.stream, self.dtype, self.n = stream, np.dtype(dtype), 0
         self.array = np.empty(shape, dtype) if stream is None else None
         if stream is not None:
@@ -318,18 +318,14 @@ class CollectedRows:
         elif self.stream is not None:
             self.stream.write(np.ascontiguousarray(block, self.dtype).data)
 
-
-def _collected(
-    blocks: Generator[Array], shape: tuple[int, ...], dtype: Any, stream: BinaryIO | None = None
-) -> Array | None:
-    """Rows of all blocks as an array; None if they are written to a stream."""
-    rows = CollectedRows(shape, dtype, stream)
-    with closing(blocks):
-        for block in blocks:
-            rows.append(block)
-    if stream is not None:
-        stream.flush()
-    return rows.array
+    def filled(self, blocks: Generator[Array]) -> Array | None:
+        """Rows of all blocks as an array; None if they are written to a stream."""
+        with closing(blocks):
+            for block in blocks:
+                self.append(block)
+        if self.stream is not None:
+            self.stream.flush()
+        return self.array
 
 
 def _result(out: Path | None, name: str, in_memory: Any) -> Any:
