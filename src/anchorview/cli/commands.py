@@ -1,6 +1,5 @@
 """The commands fit, demo, convert, predict, explain, relabel and info."""
 
-# Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import logging
 import sys
 from collections.abc import Callable, Mapping
@@ -75,9 +74,7 @@ def fit(
     labels_known: Path | None = options.LABELS_KNOWN,
     weights: str | None = options.WEIGHTS,
 ) -> None:
-    """Cluster multi-view data; samples may lack views.
-
-    Settings and, without -k, the number of clusters are chosen.
+    """Cluster multi-view data. Settings and, without -k, the number of clusters are chosen.
 
     More: fit --help-all (views, preprocessing, tables, batches, settings).
     """
@@ -325,7 +322,7 @@ def relabel(
     except ValueError as error:
         prefix = "" if str(error).startswith(str(mapping)) else f"{mapping}: "
         raise ValueError(f"{prefix}{error}") from error
-    record = _record_of_file(fitted)
+    record = summaries.model_record(fitted, fitted.labels_, getattr(fitted, "confidence_", None))
     lines = summaries.cluster_lines(fitted, record)
     write_and_show(printing, outputs, {"--save": fitted.save}, record, lines)
 
@@ -339,16 +336,14 @@ def info(path: options.ModelOrData, reading: ReadingOptions, printing: Printing)
 
     if _may_be_a_model(path):
         fitted = load(path)
-        record = {"params": fitted.get_params(), **_record_of_file(fitted)}
+        confidence = getattr(fitted, "confidence_", None)
+        record = summaries.model_record(fitted, fitted.labels_, confidence)
+        record["params"] = fitted.get_params()
         parameters = " ".join(str(clone(fitted)).split())
         printing.show(record, [parameters], summaries.model_lines(fitted, record))
     else:
         record = summaries.data_record(reading.load(path))
         printing.show(record, summaries.data_lines(record))
-
-
-def _record_of_file(fitted: Any) -> dict[str, Any]:
-    return summaries.model_record(fitted, fitted.labels_, getattr(fitted, "confidence_", None))
 
 
 def _other_level(fitted: Any, level: int | None, path: Path) -> int | None:

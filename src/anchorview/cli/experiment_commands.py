@@ -1,6 +1,5 @@
 """The commands ``run``, ``check`` and ``list`` of ``anchorview experiment``."""
 
-# Imported by ``--help``: light modules only.
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -51,9 +50,7 @@ SUITE = "compare, ablation, runtime, beta, anchors, convergence, all, or a .toml
 class PlanOptions:
     """What replaces the values of a plan, by their names there."""
 
-    data: list[str] | None = option(
-        "Data set to use, of all; may be repeated.", "--only", metavar="NAME"
-    )
+    data: list[str] | None = option("Data set; may be repeated.", "--only", metavar="NAME")
     methods: list[str] | None = option(
         "Method of the suites compare and runtime, such as dalmc, auto or concat-kmeans, or "
         "mypackage.mymvc:MyMVC for a class of yours; all by default. May be repeated.",
@@ -69,9 +66,7 @@ class PlanOptions:
     )
     runs: int | None = option("K-means runs per job (20).", min=1)
     seed: int | None = option("Random seed (0).")
-    time_limit: float | None = option(
-        "Seconds that a job with all runs may take (3600).", min=0.001
-    )
+    time_limit: float | None = option("Seconds per job, all runs together (3600).", min=0.001)
     memory_limit: str | None = option("Memory of a job, such as 4GB (a share of what is free).")
 
     def applied_to(self, plan: "ExperimentPlan") -> "ExperimentPlan":
@@ -196,7 +191,6 @@ def _progress_report() -> "Callable[[int, int, Sequence[tuple[Job, float]]], Non
 
 
 def _print_results(frame: "pd.DataFrame", out: Path) -> None:
-    """Print accuracies, jobs without a result, and where the outputs are."""
     compared = frame[(frame["suite"] == "compare") & (frame["status"] == "done")]
     if len(compared):
         means = compared.pivot_table(index="column", columns="data", values="ACC", sort=False)

@@ -1,6 +1,5 @@
 """Data of the commands: options on how to read files, and what is read."""
 
-# Imported by ``--help``: light modules only.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,12 +21,11 @@ DATA_SHARE = 0.25
 
 @dataclass(frozen=True, eq=False)
 class LoadedData:
-    """A file of views, in memory or opened on disk, and what else is known about its samples."""
+    """A file of views, in memory or opened on disk, and what is known about its samples."""
 
     file: "ViewFile"
     batch: Any = None
     known: Any = None
-    """Classes of some samples that a fit may know."""
     weights: Any = None
     shown: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the report with what is known about the samples."""

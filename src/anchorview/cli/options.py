@@ -4,7 +4,6 @@ An option is a field of a dataclass, or a parameter of a command that has a fiel
 has the name of the parameter of the library that it sets.
 """
 
-# Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import re
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields, is_dataclass

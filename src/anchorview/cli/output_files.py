@@ -1,6 +1,5 @@
 """Outputs of the commands: paths, tables in CSV files, and what is printed."""
 
-# Imported by ``--help``: light modules only.
 import os
 import re
 import sys
@@ -146,10 +145,7 @@ def write_and_show(
 
 
 def write_labels(path: Path, labels: Any, confidence: Any, ids: Any, names: Any = None) -> None:
-    """Write the id, the cluster and, if given, its name and the confidence of each sample.
-
-    Samples in doubt may have a negative number in place of the cluster, and then no name.
-    """
+    """Write ids, clusters and, if given, names, which negative clusters lack, and confidence."""
     import pandas as pd
 
     samples = range(len(labels)) if ids is None else ids.tolist()

@@ -3,7 +3,6 @@
 Lines on a model are those of ``print(model)`` and, of AutoDALMC, what its tables hold beyond them.
 """
 
-# Imported by ``--help``: scikit-learn and pandas are imported only where they are used.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 

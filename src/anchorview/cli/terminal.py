@@ -62,9 +62,8 @@ def table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> str:
 
 def _cell(value: Any) -> str:
     """Text of a value; that of None and NaN is empty."""
-    if value is None or value != value:
-        return ""
-    return f"{value:.2f}" if isinstance(value, float) else printable(value)
+    text = f"{value:.2f}" if isinstance(value, float) else printable(value)
+    return "" if value is None or value != value else text
 
 
 def print_json(record: Mapping[str, Any]) -> None:
@@ -116,9 +115,8 @@ def explained_errors() -> Iterator[None]:
     except (typer.Exit, BrokenPipeError):
         raise
     except KeyboardInterrupt as stop:
-        ended, code = "interrupted", INTERRUPTED
-        if isinstance(stop, Terminated):
-            ended, code = "terminated", TERMINATED
+        by_signal = isinstance(stop, Terminated)
+        ended, code = ("terminated", TERMINATED) if by_signal else ("interrupted", INTERRUPTED)
         kept = stop.args[0] if stop.args else "no file was left half-written"
         print(f"anchorview: {ended}; {kept}", file=sys.stderr)
         raise typer.Exit(code) from None
@@ -152,7 +150,6 @@ def _explanation(error: Exception) -> str:
 
 @contextmanager
 def _one_line_warnings() -> Iterator[None]:
-    """Print warnings in one line each, without the source location."""
     printed: set[tuple[str, int, str]] = set()
 
     def show(

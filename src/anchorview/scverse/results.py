@@ -15,6 +15,7 @@ from anchorview.inspection.labeled_parts import require_labels
 from anchorview.views.alignment import matched_rows
 from anchorview.views.anndata_matrices import AnnotatedData, require_mudata
 
+# What docstrings of ``tl`` and ``pl`` share.
 filled = docstring_filler(
     {
         "results": """\
@@ -40,7 +41,6 @@ Examples
 >>> cells = anndata.AnnData(X["view_0"], obsm={"protein": X["view_1"]})""",
     }
 )
-"""Fills in what docstrings of ``tl`` and ``pl`` share."""
 
 
 def write_results(
