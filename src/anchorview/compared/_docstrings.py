@@ -121,11 +121,8 @@ classes; here the run with the lowest inertia is kept.
 
 import inspect
 import re
-from typing import TypeVar
 
 from anchorview._utils.docstring_fragments import docstring_filler
-
-Class = TypeVar("Class", bound=type)
 
 _names_and_texts = re.split(r"^\.\. (\w+)\n", __doc__ or "", flags=re.MULTILINE)[1:]
 FRAGMENTS = {
@@ -158,14 +155,14 @@ True"""
 _fill = docstring_filler(FRAGMENTS | {"example": EXAMPLE})
 
 
-def fill_docstring(cls: Class) -> Class:
-    """Replace each line ``%(name)s`` of a class docstring by the fragment of that name.
+def fill_docstring(cls: type) -> None:
+    """Fill in fragments named by lines ``%(name)s``, and add what all baselines have.
 
-    What all baselines have is added unless the class describes it.
+    What the class describes itself is not added.
     """
-    if cls.__doc__ is None:
-        return cls
-    doc = inspect.cleandoc(cls.__doc__)
+    doc = inspect.cleandoc(cls.__doc__ or "")
+    if "Parameters\n" not in doc:
+        return
     for name, place in ADDED.items():
         exists = name != "n_init" or hasattr(cls, name)
         # Fragments with a variant of a description end with the same name.
@@ -174,4 +171,4 @@ def fill_docstring(cls: Class) -> Class:
     if "%(example)s" not in doc and "Examples\n" not in doc:
         doc += "\n\n%(example)s"
     cls.__doc__ = f"{doc}\n"
-    return _fill(cls)
+    _fill(cls)
