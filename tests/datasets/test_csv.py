@@ -70,6 +70,14 @@ def test_points_between_thousands_are_no_decimal_marks(beside, tmp_path):
     assert "decimal mark" in messages[0]
 
 
+@pytest.mark.parametrize(("sep", "decimal"), [(",", "."), ("\t", "."), (";", ",")])
+def test_few_numbers_with_three_digits_beside_integers(sep, decimal, tmp_path):
+    text = "id,x,k\na,1.395,1\nb,2,2\n".replace(",", sep).replace(".", decimal)
+    (tmp_path / "a.csv").write_text(text)
+    view, _ = read_with_warnings(tmp_path / "a.csv")
+    assert view["x"].tolist() == [1.395, 2]
+
+
 def test_numbers_with_decimal_commas_are_no_ids(tmp_path):
     (tmp_path / "a.csv").write_text("x;y\n0,5;1\n1,5;2\n2;3\n")
     assert "numbers such as 0,5, which are not sample ids" in error_of(tmp_path / "a.csv")

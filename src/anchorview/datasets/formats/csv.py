@@ -242,12 +242,13 @@ class CsvTable(Table):
         possible: dict[str, list[str]] = {",": [], ".": []}
         rows = self._rows[1:] if self.options.header else self._rows
         for column in zip_longest(*rows, fillvalue=""):
-            has_integers = any(map(INTEGER.fullmatch, column))
-            for mark, other in (",.", ".,"):
+            # With semicolons, as Excel writes where commas are decimal marks, points beside
+            # integers are between thousands.
+            is_whole = self._separator == ";" and any(map(INTEGER.fullmatch, column))
+            for mark in NUMBER:
                 numbers = list(filter(NUMBER[mark].fullmatch, column))
                 certain[mark] += [n for n in numbers if not THOUSANDS.fullmatch(n)]
-                # Beside integers, three digits follow a mark between thousands.
-                possible[other if has_integers else mark] += numbers
+                possible["," if is_whole else mark] += numbers
         found = certain if any(certain.values()) else possible
         if len(found[","]) <= len(found["."]):
             return "."
