@@ -27,12 +27,11 @@ def require_writable(path: Path) -> None:
     """
     with _explained(path):
         target = _resolved(path)
-        if target.is_dir():
-            raise OutputFileError(f"{path}: is a folder. Give the name of a file.")
         _require_parent(path)
         # Renaming a file over a device, such as /dev/null, would destroy the device.
         if target.exists() and not target.is_file():
-            raise OutputFileError(f"{path}: is not a regular file. Give the name of a file.")
+            kind = "a folder" if target.is_dir() else "not a regular file"
+            raise OutputFileError(f"{path}: is {kind}. Give the name of a file.")
         if target.exists() and not os.access(target, os.W_OK):
             raise OutputFileError(f"{path}: is write-protected. Give another name.")
         with _part_beside(target):

@@ -33,12 +33,8 @@ def docstring_filler(fragments: Mapping[str, str]) -> Callable[[Documented], Doc
             return indent(text, match["indent"])
 
         if documented.__doc__:
-            documented.__doc__ = re.sub(
-                r"^(?P<indent> *)%\((?P<name>\w+)\)s$",
-                fragment,
-                documented.__doc__,
-                flags=re.MULTILINE,
-            )
+            lines = r"(?m)^(?P<indent> *)%\((?P<name>\w+)\)s$"
+            documented.__doc__ = re.sub(lines, fragment, documented.__doc__)
         return documented
 
     return fill

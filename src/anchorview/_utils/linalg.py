@@ -250,19 +250,20 @@ def rank_and_directions(
     shorter = min(X.shape)
     if shorter > DENSE_SPECTRUM:
         rank = rank_up_to(X, limit, tolerance)
-        if products is None or min(count, rank) >= shorter // 4:
-            return rank, *leading_directions(X, min(count, rank))
+        count = min(count, rank)
+        if products is None or count >= shorter // 4:
+            return rank, *leading_directions(X, count)
         start = np.random.default_rng(0).standard_normal(shorter)
-        squares, vectors = eigsh(products, min(count, rank), v0=start, tol=SPECTRUM_TOLERANCE)
-        return rank, vectors[:, ::-1], _singular_values(squares)
-    G = _shorter_gram(X) if products is None else products
-    squares, vectors = largest_eigenpairs(G, max(limit, count))
-    rank = _rank(squares, limit, tolerance)
-    first = len(squares) - min(count, rank)
-    squares, vectors = squares[first:], vectors[:, first:]
-    if products is not None:
-        return rank, vectors[:, ::-1], _singular_values(squares)
-    return rank, *_directions(X, squares, vectors)
+        squares, vectors = eigsh(products, count, v0=start, tol=SPECTRUM_TOLERANCE)
+    else:
+        G = _shorter_gram(X) if products is None else products
+        squares, vectors = largest_eigenpairs(G, max(limit, count))
+        rank = _rank(squares, limit, tolerance)
+        first = len(squares) - min(count, rank)
+        squares, vectors = squares[first:], vectors[:, first:]
+    if products is None:
+        return rank, *_directions(X, squares, vectors)
+    return rank, vectors[:, ::-1], _singular_values(squares)
 
 
 def largest_eigenpairs(G: Array, count: int) -> tuple[Array, Array]:

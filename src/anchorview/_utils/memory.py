@@ -7,9 +7,6 @@ from pathlib import Path
 
 from anchorview._utils.text import format_bytes
 
-# Not on Windows, nor in a browser.
-if sys.platform not in ("win32", "emscripten"):
-    import resource
 if sys.platform == "emscripten":
     psutil = None
 else:
@@ -46,10 +43,12 @@ def free_memory() -> float:
     The limits of containers and batch systems (control groups) and of ``ulimit -v`` count.
     """
     free = [available_memory(), *_free_in_control_groups()]
-    if sys.platform not in ("win32", "emscripten"):
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit != resource.RLIM_INFINITY:
-            free.append(limit - float(psutil.Process().memory_info().vms))
+    # Other systems have no such limit, or do not keep it.
+    if sys.platform == "linux":
+        process = psutil.Process()
+        limit = process.rlimit(psutil.RLIMIT_AS)[0]
+        if limit != psutil.RLIM_INFINITY:
+            free.append(limit - float(process.memory_info().vms))
     return max(0.0, min(free))
 
 

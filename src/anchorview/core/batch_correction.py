@@ -53,10 +53,11 @@ CENTER = 'To center it on itself, use unknown_batch="center".'
 
 
 class JointMoments(NamedTuple):
-    """Moments of rows x, and of their covariates z with z and x."""
+    """Moments of rows x, of their covariates z, and of both."""
 
     rows: Moments
-    cross: CrossMoments
+    zz: CrossMoments
+    zx: CrossMoments
 
     @classmethod
     def of(cls, rows: Matrix, z: Array) -> "JointMoments":
@@ -65,38 +66,24 @@ class JointMoments(NamedTuple):
         z_mean = z.mean(axis=0)
         centered = z - z_mean
         if not z.shape[1]:
-            zx = np.empty((0, rows.shape[1]))
+            products = np.empty((0, rows.shape[1]))
         elif is_sparse(rows):
-            zx = centered.T @ rows.astype(np.float64)
+            products = centered.T @ rows.astype(np.float64)
         else:
-            zx = centered.T @ np.subtract(rows, moments.mean, dtype=np.float64)
-        right = np.concatenate([z_mean, moments.mean])
-        products = np.hstack([centered.T @ centered, zx])
-        return cls(moments, CrossMoments(len(z), z_mean, right, products))
-
-    @property
-    def z_mean(self) -> Array:
-        """Means of the covariates."""
-        return self.cross.left
-
-    @property
-    def zz(self) -> Array:
-        """Products of covariates."""
-        return self.cross.products[:, : len(self.z_mean)]
-
-    @property
-    def zx(self) -> Array:
-        """Products of covariates and features."""
-        return self.cross.products[:, len(self.z_mean) :]
+            products = centered.T @ np.subtract(rows, moments.mean, dtype=np.float64)
+        zz = CrossMoments(len(z), z_mean, z_mean, centered.T @ centered)
+        return cls(moments, zz, CrossMoments(len(z), z_mean, moments.mean, products))
 
     def merged(self, other: "JointMoments") -> "JointMoments":
         """Moments of both sets of rows."""
-        return JointMoments(self.rows.merged(other.rows), self.cross.merged(other.cross))
+        return JointMoments(
+            self.rows.merged(other.rows), self.zz.merged(other.zz), self.zx.merged(other.zx)
+        )
 
     def residual_squares(self, slopes: Array) -> Array:
         """Sums of squared deviations of columns after regression on the covariates."""
-        explained = 2 * (slopes * self.zx).sum(axis=0) - (slopes * (self.zz @ slopes)).sum(axis=0)
-        left = np.asarray(self.rows.squares - explained)
+        explained = slopes * (2 * self.zx.products - self.zz.products @ slopes)
+        left = np.asarray(self.rows.squares - explained.sum(axis=0))
         # What is left of a feature that covariates explain completely is rounding.
         left[left <= EXPLAINED * self.rows.squares] = 0
         return left
@@ -163,7 +150,11 @@ class ViewCorrection:
         joints = list(strata.values())
         counts = np.array([joint.rows.weight for joint in joints])
         # Among samples that have the view, covariates may depend on each other.
-        slopes = pinvh(sum(joint.zz for joint in joints)) @ sum(joint.zx for joint in joints)
+        zz, zx = (
+            sum(joint.zz.products for joint in joints),
+            sum(joint.zx.products for joint in joints),
+        )
+        slopes = pinvh(zz) @ zx
         squares = sum(joint.residual_squares(slopes) for joint in joints)
         mean = counts @ np.array([joint.rows.mean for joint in joints]) / counts.sum()
         nothing = np.empty((0, len(mean)))
@@ -181,7 +172,7 @@ class ViewCorrection:
         factors = np.vstack([self.factors, np.ones(shape)])
         for b, joint in strata.items():
             size, mean, _ = joint.rows
-            sizes[b], intercepts[b] = size, mean - joint.z_mean @ self.slopes
+            sizes[b], intercepts[b] = size, mean - joint.zz.left @ self.slopes
             if scales:
                 spread = np.sqrt(joint.residual_squares(self.slopes) / size)
                 varies = spread > CONSTANT_COLUMN * np.abs(mean)
@@ -190,14 +181,10 @@ class ViewCorrection:
 
     def corrected_moments(self, strata: Mapping[int, JointMoments]) -> Moments:
         """Moments of the corrected rows."""
-        after = [
-            Moments(
-                joint.rows.weight,
-                self.mean,
-                self.factors[b] ** 2 * joint.residual_squares(self.slopes),
-            )
-            for b, joint in strata.items()
-        ]
+        after = []
+        for b, joint in strata.items():
+            squares = self.factors[b] ** 2 * joint.residual_squares(self.slopes)
+            after.append(Moments(joint.rows.weight, self.mean, squares))
         return reduce(Moments.merged, after)
 
     def __call__(self, view: Matrix, codes: Array, z: Array) -> Matrix:
