@@ -605,11 +605,6 @@ class DALMC(EmbeddingClusterer):
         )
 
     @property
-    def n_clusters_(self) -> int:  # type: ignore[override]
-        """Number of clusters."""
-        return self._relabeling.n_clusters
-
-    @property
     def _sizes(self) -> Sizes:
         return Sizes(self.n_clusters, self.n_anchors, self.n_components)
 

@@ -179,7 +179,6 @@ def new_names(mapping: Any, model: Any) -> Mapping[Any, Any]:
 class RelabelMixin:
     """Attributes of estimators with clusters that can be merged and named."""
 
-    n_clusters_: int
     labels_: Any
     _spread: ClusterSpread
     _relabeling: Relabeling
@@ -270,6 +269,11 @@ class RelabelMixin:
             name or (found[first[c]] if found else f"cluster {c}")
             for c, name in enumerate(self._relabeling.names)
         )
+
+    @property
+    def n_clusters_(self) -> int:
+        """Number of clusters."""
+        return self._relabeling.n_clusters
 
     @property
     def n_clusters_fit_(self) -> int:

@@ -570,8 +570,7 @@ class AutoDALMC(EmbeddingClusterer):
         self._families, self._clustering = fitted.families, fitted.clustering
         self._others, self._consistency = fitted.levels.others, fitted.views.table
         self._apart = fitted.views.apart
-        self.n_clusters_ = self._clustering.n_clusters
-        self._relabeling = Relabeling.none(self.n_clusters_)
+        self._relabeling = Relabeling.none(self._clustering.n_clusters)
         self.candidates_ = fitted.candidate_table()
         directions = self.candidates_["kind"] == "directions"
         self.best_candidate_ = int(self.candidates_["agreement"].where(directions).argmax())
@@ -589,7 +588,6 @@ class AutoDALMC(EmbeddingClusterer):
         if not fitted.finds_clusters:
             # The division for which there is no evidence remains in `labels_at`.
             self._relabeling = Relabeling(np.zeros(self.n_clusters_, dtype=np.int32), ("",))
-            self.n_clusters_ = 1
         self._borders = fitted.evidence.words
 
     @property
@@ -706,7 +704,6 @@ class AutoDALMC(EmbeddingClusterer):
         if self._fit_labels is None:
             self._fit_labels = self.labels_
         super()._relabel_samples(new)
-        self.n_clusters_ = self._relabeling.n_clusters
         if self.second_labels_ is not None:
             function = partial(relabeled_second, new.clusters)
             self.second_labels_ = by_block(function, self.second_labels_, self.labels_)

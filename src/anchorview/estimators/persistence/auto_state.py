@@ -196,7 +196,6 @@ class AutoDALMCState(FittedState):
         model._borders = tuple(OLD_WORDS.get(word, word) for word in self._borders)
         model._clustering = self._clustering.restored()
         model._others = {k: level.restored() for k, level in self._others.items()}
-        model.n_clusters_ = model._relabeling.n_clusters
         model.objective_ = self._clustering.candidates[self.best_candidate_].objective
         model.n_iter_ = len(model.objective_)
 
