@@ -1,7 +1,6 @@
 """Batches and covariates in the estimators: their fit, new samples, and how well batches mix."""
 
 import warnings
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -105,33 +104,6 @@ def confounding_sentence(labels: Array, codes: Array) -> str | None:
     )
 
 
-def removed_clusters_sentence(
-    before: Array, after: Callable[[], Array], k: int, codes: Array
-) -> str | None:
-    """Sentence if batches are the `k` clusters of the views as given, else None.
-
-    `before` and `after` are, or return, squared distances of samples in the views as given and in
-    the corrected views. Strong batch effects are clusters of the views as given too, but leave
-    others behind.
-    """
-    if not (1 < k < len(codes) and len(np.unique(codes)) > 1):
-        return None
-    kmeans = KMeans(k, n_init=3, random_state=0)
-    labels = kmeans.fit_predict(_principal_coordinates(before, k))
-    if adjusted_mutual_info_score(codes, labels, average_method="max") < SAME_BEFORE:
-        return None
-    rows = _principal_coordinates(after(), k)
-    noise = np.random.default_rng(0).normal(size=rows.shape) * rows.std(axis=0)
-    left, expected = (silhouette_score(x, kmeans.fit_predict(x)) for x in (rows, noise))
-    if left > expected + NOTHING_LEFT:
-        return None
-    return (
-        "Batches are much the same as the clusters of the views without correction, and little is "
-        "left when batches are taken out: the clusters may be gone with them. If batch holds "
-        "classes or conditions of interest, fit without it."
-    )
-
-
 def _principal_coordinates(squared_distances: Array, k: int) -> Array:
     pca = KernelPCA(k, kernel="precomputed", eigen_solver="arpack", random_state=0)
     return pca.fit_transform(-squared_distances / 2)
@@ -170,15 +142,35 @@ class BatchFit:
     def warn_if_confounded(self, labels: Any) -> None:
         """Warn if clusters cannot be told from batches, after the correction or before."""
         of_sample = self._of_sample(labels)
-        deviations = tuple(view.deviation for view in self.correction.views)
-        sentence = confounding_sentence(of_sample, self._codes) or removed_clusters_sentence(
-            self._distances_before,
-            lambda: _view_distances(self.correction(self._sample), deviations),
-            len(np.unique(of_sample)),
-            self._codes,
-        )
+        sentence = confounding_sentence(of_sample, self._codes)
+        sentence = sentence or self._removed_clusters_sentence(len(np.unique(of_sample)))
         if sentence is not None:
             warnings.warn(sentence, UserWarning, stacklevel=5)
+
+    def _removed_clusters_sentence(self, k: int) -> str | None:
+        """Sentence if batches are the `k` clusters of the views as given, else None.
+
+        Strong batch effects are clusters of the views as given too, but leave others behind.
+        """
+        codes = self._codes
+        if not (1 < k < len(codes) and len(np.unique(codes)) > 1):
+            return None
+        kmeans = KMeans(k, n_init=3, random_state=0)
+        labels = kmeans.fit_predict(_principal_coordinates(self._distances_before, k))
+        if adjusted_mutual_info_score(codes, labels, average_method="max") < SAME_BEFORE:
+            return None
+        deviations = tuple(view.deviation for view in self.correction.views)
+        after = _view_distances(self.correction(self._sample), deviations)
+        rows = _principal_coordinates(after, k)
+        noise = np.random.default_rng(0).normal(size=rows.shape) * rows.std(axis=0)
+        left, expected = (silhouette_score(x, kmeans.fit_predict(x)) for x in (rows, noise))
+        if left > expected + NOTHING_LEFT:
+            return None
+        return (
+            "Batches are much the same as the clusters of the views without correction, and little "
+            "is left when batches are taken out: the clusters may be gone with them. If batch "
+            "holds classes or conditions of interest, fit without it."
+        )
 
     def _of_sample(self, rows: Any) -> Array:
         # In Dask, only these rows are computed.
