@@ -1,7 +1,7 @@
 """Learned attributes of AutoDALMC that model files hold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,7 +12,6 @@ from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment
 from anchorview.core.embed import Embedder
 from anchorview.estimators.auto.labeling import Clustering, RowSums
-from anchorview.estimators.known.class_model import ClassModel
 from anchorview.estimators.partitions.candidates import (
     Candidate,
     Communities,
@@ -22,10 +21,9 @@ from anchorview.estimators.partitions.candidates import (
     Setting,
     VotedCandidate,
 )
-from anchorview.estimators.partitions.consensus import Consensus
 from anchorview.estimators.partitions.coordinates import Families
 from anchorview.estimators.partitions.neighbor_graphs import LandmarkLabels
-from anchorview.estimators.persistence.codec import FloatSeries, require, validate
+from anchorview.estimators.persistence.codec import FORMS, FloatSeries, require, validate
 from anchorview.estimators.persistence.fitted_state import FittedState, require_labels
 
 OLD_WORDS = {"separated": "strong", "touching": "weak", "continuum": "none"}
@@ -79,7 +77,7 @@ class StoredSetting:
 class StoredCandidate:
     """A candidate, with None for what its kind does not have."""
 
-    setting: StoredSetting
+    setting: Setting
     seconds: float
     embedder: Embedder | None = None
     runs: tuple[Assignment, ...] = ()
@@ -89,12 +87,9 @@ class StoredCandidate:
     inertia: float | None = None
 
     @classmethod
-    def of(cls, candidate: Candidate, dtype: "np.dtype[Any]") -> Self:
-        """Stored form of a candidate, with the smallest embedder."""
-        values = {**vars(candidate), "setting": StoredSetting.of(candidate.setting)}
-        if isinstance(candidate, EmbeddedCandidate):
-            values["embedder"] = candidate.embedder.smallest(dtype)
-        stored: Self = _made(cls, values)
+    def of(cls, candidate: Candidate) -> Self:
+        """Stored form of a candidate."""
+        stored: Self = _made(cls, vars(candidate))
         return stored
 
     def restored(self) -> Candidate:
@@ -102,29 +97,23 @@ class StoredCandidate:
         if is_embedded := self.landmark_labels is None:
             require(self.embedder is not None and len(self.runs) > 0, "no embedding")
             require(self.view_weights is not None, "'view_weights' are missing")
-        values = {**vars(self), "setting": self.setting.restored(), "inertia": self.inertia or 0.0}
+        values = {**vars(self), "inertia": self.inertia or 0.0}
         candidate: Candidate = _made(EmbeddedCandidate if is_embedded else VotedCandidate, values)
         return candidate
 
 
-@dataclass
-class StoredClustering:
-    """Candidates with the same number of clusters, and their consensus."""
+FORMS.update({Setting: StoredSetting, Candidate: StoredCandidate})
 
-    candidates: list[StoredCandidate]
-    consensus: Consensus
-    classes: ClassModel | None = None
 
-    @classmethod
-    def of(cls, clustering: Clustering, dtype: "np.dtype[Any]") -> Self:
-        """Stored form of a clustering."""
-        stored = [StoredCandidate.of(own, dtype) for own in clustering.candidates]
-        return cls(stored, clustering.consensus, clustering.classes)
-
-    def restored(self) -> Clustering:
-        """Clustering with candidates of their kinds."""
-        candidates = [own.restored() for own in self.candidates]
-        return Clustering(candidates, self.consensus, self.classes)
+def _smallest(clustering: Clustering, dtype: "np.dtype[Any]") -> Clustering:
+    """Clustering with the smallest embedders."""
+    candidates = [
+        replace(own, embedder=own.embedder.smallest(dtype))
+        if isinstance(own, EmbeddedCandidate)
+        else own
+        for own in clustering.candidates
+    ]
+    return replace(clustering, candidates=candidates)
 
 
 @dataclass(kw_only=True)
@@ -155,8 +144,8 @@ class AutoDALMCState(FittedState):
     _consistency: pd.DataFrame
     _row_sums: RowSums
     _families: Families
-    _clustering: StoredClustering
-    _others: dict[int, StoredClustering]
+    _clustering: Clustering
+    _others: dict[int, Clustering]
     _level_labels: npt.NDArray[np.int32] | None
     _fit_labels: npt.NDArray[np.int32] | None
     """Labels before `relabel`; None without it."""
@@ -168,7 +157,7 @@ class AutoDALMCState(FittedState):
         known = 0 <= self.best_candidate_ < n_candidates
         require(known, "'best_candidate_' is unknown")
         best = self._clustering.candidates[self.best_candidate_]
-        require(best.embedder is not None, "'best_candidate_' has no embedding")
+        require(isinstance(best, EmbeddedCandidate), "'best_candidate_' has no embedding")
         if self._fit_labels is not None:
             require_labels("_fit_labels", self._fit_labels, k)
         levels = () if self._level_labels is None else self._level_labels.T
@@ -184,9 +173,8 @@ class AutoDALMCState(FittedState):
         """State of a fitted model, with the smallest embedders."""
         state: Any = super().of(model)
         dtype = state.embedding_.dtype
-        state._clustering = StoredClustering.of(state._clustering, dtype)
-        levels = state._others.items()
-        state._others = {k: StoredClustering.of(level, dtype) for k, level in levels}
+        state._clustering = _smallest(state._clustering, dtype)
+        state._others = {k: _smallest(level, dtype) for k, level in state._others.items()}
         return state
 
     def restore(self, model: Any, trusted: tuple[str, ...] | None = ()) -> None:
@@ -194,16 +182,14 @@ class AutoDALMCState(FittedState):
         self._consistency = views_of_old(self._consistency)
         super().restore(model, trusted)
         model._borders = tuple(OLD_WORDS.get(word, word) for word in self._borders)
-        model._clustering = self._clustering.restored()
-        model._others = {k: level.restored() for k, level in self._others.items()}
-        model.objective_ = self._clustering.candidates[self.best_candidate_].objective
+        model.objective_ = model._labeler.best.objective
         model.n_iter_ = len(model.objective_)
 
 
 @validate.register
-def _(clustering: StoredClustering) -> StoredClustering:
+def _(clustering: Clustering) -> Clustering:
     for candidate in clustering.candidates:
-        if candidate.landmark_labels is not None:
+        if isinstance(candidate, VotedCandidate):
             labels = candidate.landmark_labels.labels
             require_labels("landmark_labels", labels, len(clustering.consensus.offsets))
     return clustering

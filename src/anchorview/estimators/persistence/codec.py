@@ -51,12 +51,15 @@ class Table:
         dtypes: list[Any] = [str(dtype) for dtype in plain.dtypes]
         return cls(columns, dtypes, index)
 
-    def frame(self) -> pd.DataFrame:
+    def restored(self) -> pd.DataFrame:
         """Frame of the table."""
         types = dict(zip(self.columns, self.dtypes, strict=True))
         frame = pd.DataFrame(self.columns).astype(types)
         return frame if self.index is None else frame.set_index(self.index)
 
+
+FORMS: dict[Any, Any] = {pd.DataFrame: Table}
+"""What is stored of the instances of some classes: a class with `of` and `restored`."""
 
 RENAMED = {"level_labels_": "_level_labels"}
 """Present names of entries that files of earlier versions have under another name."""
@@ -116,7 +119,8 @@ def encode(value: Any) -> Tree:
         # JSON has no NaN.
         values = [None if math.isnan(item) else item for item in value.tolist()]
         return {"data": values, "index": encode(value.index), "name": name}
-    value = Table.of(value) if isinstance(value, pd.DataFrame) else value
+    form = next((form for kind, form in FORMS.items() if isinstance(value, kind)), None)
+    value = value if form is None else form.of(value)
     kind: Any = type(value)
     return {name: encode(getattr(value, name)) for name in _parameters(kind)[0]}
 
@@ -158,9 +162,8 @@ def decode(tree: Tree, annotation: Any, path: str) -> Any:
         decoded = decode(pairs, list[tuple[args]], path)  # type: ignore[valid-type]
         require(len(dict(decoded)) == len(decoded), f"{path!r} has an entry twice")
         return dict(decoded)
-    if annotation is pd.DataFrame:
-        frame: pd.DataFrame = decode(tree, Table, path).frame()
-        return frame
+    if annotation in FORMS:
+        return decode(tree, FORMS[annotation], path).restored()
     types, optional = _parameters(annotation)
     if isinstance(tree, dict):
         tree = {RENAMED.get(name, name): part for name, part in tree.items()}
