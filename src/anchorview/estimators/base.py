@@ -595,6 +595,52 @@ class EmbeddingClusterer(
         rows = self.embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
+    @available_if(embeds_new_samples)
+    def predict(
+        self,
+        X: ViewsLike,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        unknown_batch: UnknownBatch = "error",
+        doubtful: int | None = None,
+        out: PathLike | None = None,
+    ) -> Any:
+        """Cluster of each sample; for the samples of `fit`, ``labels_``.
+
+        Parameters
+        ----------
+        X : views of new samples, in any form that `fit` takes
+            As for `transform`: samples may lack views.
+        batch, covariates, unknown_batch
+            As for `transform`.
+        doubtful : int, default=None
+            Negative number that samples in doubt get in place of a cluster, such as -1, by the rule
+            of `labels_without_doubt`. If None, every sample has a cluster.
+        out : path-like, default=None
+            As for `transform`.
+
+        Returns
+        -------
+        labels : array (n,) of int32, or Series
+            If the samples have ids (DataFrames, AnnData, MuData, tables), a Series indexed by
+            sample id, so that ``table["cluster"] = model.predict(views)`` is aligned by id. Its
+            order is that of the ids: those of the first view, then those that each further view
+            adds. A dask array if the views are, a memory map if `out` is given, both in this order,
+            or by ascending id for dask dataframes. Names in place of numbers after
+            ``relabel(..., output="names")``.
+        """
+        if doubtful is not None:
+            check_scalar(doubtful, "doubtful", Integral, max_val=-1)
+        source = self._open_new(X, out, batch, covariates, unknown_batch)
+        function, path = self._label_map(doubtful), None if out is None else Path(out)
+        labels = source.map_rows(function, None, np.int32, "labeling", path)
+        return by_sample_id(self._shown(labels), source.sample_ids, "cluster")
+
+    @abstractmethod
+    def _label_map(self, doubtful: int | None) -> Callable[[MultiViewData], Array]:
+        """Function of a part: clusters, or a given number for samples in doubt; can be pickled."""
+
     def labels_without_doubt(self, threshold: float | None = None) -> Any:
         """Clusters of the samples of `fit`, -1 for those in doubt.
 
@@ -719,18 +765,6 @@ def save_results_of(model: EmbeddingClusterer, folder: Path) -> None:
     save_results(folder, known, model.sample_ids_)
 
 
-def require_negative(doubtful: int) -> None:
-    """Raise if a number that stands for samples in doubt could be that of a cluster.
-
-    Parameters
-    ----------
-    doubtful : int, default=None
-        Negative number that samples in doubt get in place of a cluster, such as -1, by the rule of
-        `labels_without_doubt`. If None, every sample has a cluster.
-    """
-    check_scalar(doubtful, "doubtful", Integral, max_val=-1)
-
-
 def of_known_samples_only(model: Any) -> Any:
     """A model without the samples of its fit that have no value; others are their positions."""
     labels = model.labels_
@@ -749,18 +783,7 @@ def of_known_samples_only(model: Any) -> Any:
 
 
 def by_sample_id(values: Any, sample_ids: "pd.Index[Any] | None", name: str) -> Any:
-    """Values as a Series indexed by sample id; as they are without ids, in Dask or in a file.
-
-    Returns
-    -------
-    labels : array (n,) of int32, or Series
-        If the samples have ids (DataFrames, AnnData, MuData, tables), a Series indexed by sample
-        id, so that ``table["cluster"] = model.predict(views)`` is aligned by id. Its order is
-        that of the ids: those of the first view, then those that each further view adds. A dask
-        array if the views are, a memory map if `out` is given, both in this order, or by
-        ascending id for dask dataframes. Names in place of numbers after
-        ``relabel(..., output="names")``.
-    """
+    """Values as a Series indexed by sample id; as they are without ids, in Dask or in a file."""
     if sample_ids is None or type(values) is not np.ndarray:
         return values
     return pd.Series(values, sample_ids, name=name)
@@ -773,8 +796,8 @@ fill_docstring = docstring_filler(
         "fit_views": section_of(EmbeddingClusterer._open, "Parameters"),
         "fit_parameters": section_of(EmbeddingClusterer._open, "Other Parameters"),
         "reference": section_of(continuing, "Parameters"),
-        "doubtful": section_of(require_negative, "Parameters"),
-        "new_labels": section_of(by_sample_id, "Returns"),
+        "predict_parameters": section_of(EmbeddingClusterer.predict, "Parameters"),
+        "new_labels": section_of(EmbeddingClusterer.predict, "Returns"),
     }
 )
 """Replaces each line ``%(name)s`` of a docstring by what is said here of what estimators share."""

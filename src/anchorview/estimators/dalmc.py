@@ -36,12 +36,8 @@ from anchorview.core.solve import (
 from anchorview.core.truncate import compress_truncated
 from anchorview.estimators.base import (
     EmbeddingClusterer,
-    by_sample_id,
-    embeds_new_samples,
     fill_docstring,
-    require_negative,
 )
-from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
@@ -436,43 +432,11 @@ class DALMC(EmbeddingClusterer):
         self._restore_unknown()
         return self
 
-    @available_if(embeds_new_samples)
-    @fill_docstring
-    def predict(
-        self,
-        X: ViewsLike,
-        *,
-        batch: Any = None,
-        covariates: Any = None,
-        unknown_batch: UnknownBatch = "error",
-        doubtful: int | None = None,
-        out: PathLike | None = None,
-    ) -> Any:
-        """Cluster of each sample; for the samples of `fit`, ``labels_``.
-
-        Parameters
-        ----------
-        X : views of new samples, in any form that `fit` takes
-            As for `transform`: samples may lack views.
-        batch, covariates, unknown_batch
-            As for `transform`.
-        %(doubtful)s
-        out : path-like, default=None
-            As for `transform`.
-
-        Returns
-        -------
-        %(new_labels)s
-        """
-        source = self._open_new(X, out, batch, covariates, unknown_batch)
+    def _label_map(self, doubtful: int | None) -> Callable[[MultiViewData], Array]:
         labels_of = partial(_labels, self._assignment, self._relabeling)
         if doubtful is not None:
-            require_negative(doubtful)
             labels_of = partial(self.__anchorview_explain__().certain_labels, doubtful=doubtful)
-        function = partial(embedded_samples, self._embedder, labels_of)
-        path = None if out is None else Path(out)
-        labels = source.map_rows(function, None, np.int32, "labeling", path)
-        return by_sample_id(self._shown(labels), source.sample_ids, "cluster")
+        return partial(embedded_samples, self._embedder, labels_of)
 
     @property
     def projections_(self) -> list[Array]:

@@ -51,7 +51,6 @@ from anchorview.estimators.base import (
     EmbeddingClusterer,
     by_sample_id,
     fill_docstring,
-    require_negative,
 )
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.explanation import ROUNDING
@@ -412,49 +411,43 @@ class AutoDALMC(EmbeddingClusterer):
         batch: Any = None,
         covariates: Any = None,
         unknown_batch: UnknownBatch = "error",
-        level: int | None = None,
         doubtful: int | None = None,
         out: PathLike | None = None,
+        level: int | None = None,
     ) -> Any:
         """Cluster of each sample; for the samples of `fit`, ``labels_``.
 
         Parameters
         ----------
-        X : views of new samples, in any form that `fit` takes
-            Samples may lack views.
-        batch, covariates, unknown_batch
-            As for `transform`.
+        %(predict_parameters)s
         level : int, default=None
             Number of clusters of one of `levels_`, which `relabel` does not change. If None, the
             clusters of `labels_`. Not together with `doubtful`.
-        %(doubtful)s
-        out : path-like, default=None
-            As for `transform`.
 
         Returns
         -------
         %(new_labels)s
         """
+        if level is None:
+            given = {"batch": batch, "covariates": covariates, "unknown_batch": unknown_batch}
+            return super().predict(X, doubtful=doubtful, out=out, **given)
         if doubtful is not None:
-            require_negative(doubtful)
-            if level is not None:
-                raise ValueError(
-                    f"doubtful={doubtful} and level={level}: how certain samples are is known for "
-                    "the chosen clusters only. Leave one out."
-                )
+            raise ValueError(
+                f"doubtful={doubtful} and level={level}: how certain samples are is known for the "
+                "chosen clusters only. Leave one out."
+            )
         source = self._open_new(X, out, batch, covariates, unknown_batch)
+        there, clusters = self._clustering_at(level), Relabeling.none(level).clusters
+        function = replace(self._labeler, clustering=there, clusters=clusters).labels
         path = None if out is None else Path(out)
-        labeler = self._labeler
-        function = labeler.labels
-        if level is not None:
-            there, clusters = self._clustering_at(level), Relabeling.none(level).clusters
-            function = replace(labeler, clustering=there, clusters=clusters).labels
-        elif doubtful is not None:
-            threshold = self.confidence_threshold_
-            function = partial(labeler.certain_labels, threshold=threshold, doubtful=doubtful)
         rows = source.map_rows(function, None, np.int32, "labeling", path)
-        rows = self._shown(rows) if level is None else rows
         return by_sample_id(rows, source.sample_ids, "cluster")
+
+    def _label_map(self, doubtful: int | None) -> Callable[[MultiViewData], Array]:
+        if doubtful is None:
+            return self._labeler.labels
+        threshold = self.confidence_threshold_
+        return partial(self._labeler.certain_labels, threshold=threshold, doubtful=doubtful)
 
     def labels_at(self, n_clusters: int) -> Any:
         """Clusters of the samples of `fit` at one of the levels, which `relabel` does not change.
