@@ -153,13 +153,12 @@ class AutoDALMCState(FittedState):
     def require_labels(self) -> None:
         """Check labels of samples, also at other levels, and the best candidate."""
         super().require_labels()
-        n_candidates, k = len(self._clustering.candidates), self.n_clusters_fit
-        known = 0 <= self.best_candidate_ < n_candidates
+        known = 0 <= self.best_candidate_ < len(self._clustering.candidates)
         require(known, "'best_candidate_' is unknown")
         best = self._clustering.candidates[self.best_candidate_]
         require(isinstance(best, EmbeddedCandidate), "'best_candidate_' has no embedding")
         if self._fit_labels is not None:
-            require_labels("_fit_labels", self._fit_labels, k)
+            require_labels("_fit_labels", self._fit_labels, len(self._spread.sizes))
         levels = () if self._level_labels is None else self._level_labels.T
         for labels, number in zip(levels, self._others, strict=True):
             require_labels("_level_labels", labels, number)

@@ -64,7 +64,7 @@ class FittedState:
 
     def __post_init__(self) -> None:
         # Version 0.1 wrote none for clusters that are as they were fitted.
-        self._relabeling = self._relabeling or Relabeling.none(self.n_clusters_fit)
+        self._relabeling = self._relabeling or Relabeling.none(len(self._spread.sizes))
 
     @classmethod
     def of(cls, model: Any) -> Self:
@@ -112,11 +112,6 @@ class FittedState:
         """Check labels of samples."""
         assert self._relabeling is not None
         require_labels("labels_", self.labels_, len(self._relabeling.names))
-
-    @property
-    def n_clusters_fit(self) -> int:
-        """Number of clusters before `relabel` has merged any."""
-        return len(self._spread.sizes)
 
 
 @dataclass(kw_only=True)
