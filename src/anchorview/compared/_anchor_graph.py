@@ -18,10 +18,15 @@ from scipy.linalg import eigh
 
 from anchorview._utils.linalg import leading_directions, polar_factor, squared_norm, times
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import KMEANS_RUNS, Baseline, BaselineResult, iterations, kmeans
+from anchorview.compared._base import (
+    KMEANS_RUNS,
+    BaselineResult,
+    WeightedBaseline,
+    iterations,
+    kmeans,
+)
 from anchorview.compared._bipartite import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
-from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData
 
 MIN_UNEXPLAINED = 1e-6
@@ -201,11 +206,10 @@ def kmeans_indicator(embedding: Array, n_clusters: int, seed: int) -> Array:
     return np.eye(n_clusters)[labels]
 
 
-class AnchorGraphBaseline(Baseline):
+class AnchorGraphBaseline(WeightedBaseline):
     """Base class of SMVSC, FPMVS-CAG, OMSC and EOMSC-CA."""
 
     init: str = "gcca"
-    view_importance: ViewImportance = None
 
     _default_anchors = 0
 

@@ -18,7 +18,7 @@ from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.core.assign import assigned
-from anchorview.core.solve import importance_of_views
+from anchorview.core.solve import ViewImportance, importance_of_views
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
 
@@ -44,8 +44,8 @@ class BaselineResult:
 class Baseline(MultiViewClusterer):
     """Base class: a subclass clusters complete data in `_cluster`.
 
-    Its annotated attributes are keyword parameters. Its constraints are those that differ from
-    these, and shared parts of its docstring are filled in.
+    Its annotated attributes are keyword parameters. `ranges` are constraints of parameters that
+    differ from these, and shared parts of its docstring are filled in.
     """
 
     n_clusters: int = 8
@@ -62,7 +62,6 @@ class Baseline(MultiViewClusterer):
     """Whether K-means, which gives the labels, sees rows of `embedding_` scaled to length 1.
     None if the labels do not come from K-means on `embedding_`."""
 
-    # Ranges of the parameters of all baselines; a baseline may replace some.
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         "n_clusters": constraints.N_CLUSTERS,
         "min_cluster_size": [Interval(Integral, 2, None, closed="left")],
@@ -90,9 +89,9 @@ class Baseline(MultiViewClusterer):
         "verbose": constraints.VERBOSE,
     }
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls._parameter_constraints = Baseline._parameter_constraints | cls._parameter_constraints
+    def __init_subclass__(cls, ranges: constraints.ParameterConstraints | None = None) -> None:
+        super().__init_subclass__()
+        cls._parameter_constraints = cls._parameter_constraints | (ranges or {})
         dataclass(eq=False, repr=False, kw_only=True)(cls)
         fill_docstring(cls)
 
@@ -142,10 +141,6 @@ class Baseline(MultiViewClusterer):
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         """Cluster complete data in memory."""
 
-    def _importance(self, data: MultiViewData) -> Array:
-        """Importance of each view relative to the mean; 1 if the method does not weight views."""
-        return importance_of_views(getattr(self, "view_importance", None), data.names)
-
     def _anchor_count(self, data: MultiViewData) -> int:
         if self._default_anchors is None:
             return 0
@@ -169,7 +164,6 @@ class Baseline(MultiViewClusterer):
         return kmeans(embedding, self.n_clusters, **how)[1]
 
     def _require_possible(self, data: MultiViewData) -> None:
-        self._importance(data)
         if data.available is not None:
             row, p = np.argwhere(~data.available)[0]
             sample = row if data.sample_ids is None else quoted(data.sample_ids[row])
@@ -186,6 +180,20 @@ class Baseline(MultiViewClusterer):
                 f"n_anchors={count} should be at least {least} for n_clusters={self.n_clusters} "
                 f"and at most n_samples={n}."
             )
+
+
+class WeightedBaseline(Baseline):
+    """Base class of the baselines that weight views."""
+
+    view_importance: ViewImportance = None
+
+    def _importance(self, data: MultiViewData) -> Array:
+        """Importance of each view relative to the mean."""
+        return importance_of_views(self.view_importance, data.names)
+
+    def _require_possible(self, data: MultiViewData) -> None:
+        self._importance(data)
+        super()._require_possible(data)
 
 
 Item = TypeVar("Item")

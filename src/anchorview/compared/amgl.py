@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult, iterations, progressed
+from anchorview.compared._base import BaselineResult, WeightedBaseline, iterations, progressed
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import column_ranges
-from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData
 
 MIN_TRACE = 1e-8
@@ -43,7 +42,7 @@ def joint_eigenvectors(
     return F, alpha, objective
 
 
-class AMGL(Baseline):
+class AMGL(WeightedBaseline):
     r"""Auto-weighted multiple graph learning (parameter-free).
 
     Each view gets a nearest-neighbor graph with normalized Laplacian :math:`L_v`. All views share
@@ -100,7 +99,6 @@ class AMGL(Baseline):
     max_iter: int = 100
     tol: float = 1e-8
     n_init: int = 10
-    view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         affinities = []

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lstsq
 
 from anchorview._utils.linalg import leading_directions, polar, polar_factor, rank_up_to
-from anchorview._utils.sklearn_compat import ParameterConstraints, StrOptions
+from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array
 from anchorview.compared._base import Baseline, BaselineResult, iterations
 from anchorview.core.compress import compress
@@ -64,7 +63,7 @@ def align_latent_spaces(
     return S, alpha, c, objective
 
 
-class AWMVC(Baseline):
+class AWMVC(Baseline, ranges={"init": [StrOptions({"svd", "identity"})]}):
     r"""Auto-weighted multi-view clustering.
 
     The views are factorized in several latent dimensions :math:`l_i = i k`, and an orthonormal
@@ -131,10 +130,6 @@ class AWMVC(Baseline):
     """
 
     normalize_embedding = True
-
-    _parameter_constraints: ClassVar[ParameterConstraints] = {
-        "init": [StrOptions({"svd", "identity"})]
-    }
 
     n_dimensions: int = 3
     init: str = "svd"

@@ -15,13 +15,12 @@ from anchorview._utils.linalg import leading_directions, times
 from anchorview._utils.threads import for_blocks, row_slices
 from anchorview._utils.typing import Array
 from anchorview.compared._base import (
-    Baseline,
     BaselineResult,
+    WeightedBaseline,
     fill_empty_clusters,
     iterations,
     sum_by_cluster,
 )
-from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 
 SAMPLES_PER_ANCHOR, MAX_ANCHORS = 15, 1000
@@ -213,7 +212,7 @@ def code_losses(
     return np.maximum(h, MIN_CODE_LOSS * size)
 
 
-class BMVC(Baseline):
+class BMVC(WeightedBaseline):
     r"""Binary multi-view clustering.
 
     Each view is represented by similarities :math:`P_v` (m, n) of the samples to m anchors, and
@@ -318,7 +317,6 @@ class BMVC(Baseline):
     max_iter: int = 7
     reference_view: int | str | None = None
     n_init: int = 10
-    view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         anchor_rng, code_rng = map(np.random.RandomState, self._seeds())

@@ -1,12 +1,10 @@
 """Single-view methods on all features side by side: K-means, spectral clustering and HDBSCAN."""
 
-from typing import ClassVar
-
 import numpy as np
 from sklearn.cluster import HDBSCAN
 
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import N_CLUSTERS, ParameterConstraints
+from anchorview._utils.sklearn_compat import N_CLUSTERS
 from anchorview.compared._base import Baseline, BaselineResult, sum_by_cluster
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import dense_views, min_max_scaled_views
@@ -107,7 +105,7 @@ class ConcatSpectral(Baseline):
         return BaselineResult(labels, [objective], embedding=F)
 
 
-class ConcatHDBSCAN(Baseline):
+class ConcatHDBSCAN(Baseline, ranges={"n_clusters": [*N_CLUSTERS, None]}):
     r"""HDBSCAN on the concatenated features: dense regions are clusters, all else is noise.
 
     The standardized features of all views give a hierarchy of the regions in which samples are
@@ -155,8 +153,6 @@ class ConcatHDBSCAN(Baseline):
     >>> model.n_clusters_, int(model.noise_.sum())  # 2 clusters and noise
     (3, 41)
     """
-
-    _parameter_constraints: ClassVar[ParameterConstraints] = {"n_clusters": [*N_CLUSTERS, None]}
 
     min_cluster_size: int = 5
 

@@ -1,12 +1,10 @@
 """Leiden communities of the mean of the views' neighbor graphs, as is usual for single cells."""
 
-from typing import ClassVar
-
 import numpy as np
 from scipy import sparse
 
 from anchorview._utils.errors import optional_import
-from anchorview._utils.sklearn_compat import N_CLUSTERS, ParameterConstraints
+from anchorview._utils.sklearn_compat import N_CLUSTERS
 from anchorview._utils.typing import Array
 from anchorview.compared._base import Baseline, BaselineResult, progressed
 from anchorview.compared._neighbor_graphs import neighbor_graph
@@ -20,7 +18,7 @@ MAX_RESOLUTIONS = 21
 """Maximum number of resolutions that are tried to find a number of communities."""
 
 
-class GraphLeiden(Baseline):
+class GraphLeiden(Baseline, ranges={"n_clusters": [*N_CLUSTERS, None]}):
     r"""Leiden communities of the mean of the views' neighbor graphs.
 
     With the mean :math:`W` of the nearest-neighbor graphs of the standardized views, degrees
@@ -70,8 +68,6 @@ class GraphLeiden(Baseline):
     >>> GraphLeiden(n_clusters=None)
     GraphLeiden(n_clusters=None)
     """
-
-    _parameter_constraints: ClassVar[ParameterConstraints] = {"n_clusters": [*N_CLUSTERS, None]}
 
     n_neighbors: int = 15
 

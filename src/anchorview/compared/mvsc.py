@@ -8,10 +8,9 @@ from scipy import sparse
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchor_graph import singular_vectors
-from anchorview.compared._base import Baseline, BaselineResult, iterations, kmeans
+from anchorview.compared._base import BaselineResult, WeightedBaseline, iterations, kmeans
 from anchorview.compared._view_scaling import dense_views
 from anchorview.core.neighbors import graph_of_neighbors, nearest_places
-from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData
 
 MIN_TRACE = 1e-8
@@ -66,7 +65,7 @@ def fused_vectors(
     return U[:, 1:], V[:, 1:], alpha, objective
 
 
-class MVSC(Baseline):
+class MVSC(WeightedBaseline):
     r"""Large-scale multi-view spectral clustering via bipartite graph.
 
     K-means centers of the concatenated views are anchors. Each view gets a bipartite graph
@@ -136,7 +135,6 @@ class MVSC(Baseline):
     max_iter: int = 50
     tol: float = 1e-6
     n_init: int = 10
-    view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views, m = dense_views(data, self.scaling), self._anchor_count(data)

@@ -6,12 +6,12 @@ and ``W_v`` (c, d_v) has orthonormal rows.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from anchorview._utils.linalg import DENSE_PART, polar_factor, times
-from anchorview._utils.sklearn_compat import ParameterConstraints, StrOptions
+from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.threads import row_slices
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (
@@ -164,7 +164,7 @@ class OnePassSolver:
         return np.maximum(distances, 0)
 
 
-class OPMC(Baseline):
+class OPMC(Baseline, ranges={"scaling": [StrOptions({"rows", "features", "none"})]}):
     r"""One-pass multi-view clustering.
 
     Each view :math:`X_v` (n samples, :math:`d_v` features) is factorized into centroids
@@ -234,10 +234,6 @@ class OPMC(Baseline):
     >>> [centers.shape for centers in model.cluster_centers_]
     [(3, 20), (3, 30), (3, 40)]
     """
-
-    _parameter_constraints: ClassVar[ParameterConstraints] = {
-        "scaling": [StrOptions({"rows", "features", "none"})]
-    }
 
     n_components: int | None = None
     scaling: str = "rows"

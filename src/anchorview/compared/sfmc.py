@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult, iterations, progressed
+from anchorview.compared._base import BaselineResult, WeightedBaseline, iterations, progressed
 from anchorview.compared._bipartite import (
     StructuredGraph,
     cluster_labels,
@@ -18,7 +18,6 @@ from anchorview.compared._view_scaling import column_ranges
 from anchorview.core.neighbors import nearest_places
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import scaled_copy
-from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData
 
 
@@ -82,7 +81,7 @@ def fused_graph(
     return structured, alpha, objective
 
 
-class SFMC(Baseline):
+class SFMC(WeightedBaseline):
     r"""Scalable and parameter-free multi-view graph fusion clustering.
 
     Each view has a bipartite graph :math:`B_v` of the samples and their nearest anchors, which are
@@ -147,7 +146,6 @@ class SFMC(Baseline):
     n_anchors: int | None = None
     n_neighbors: int = 10
     max_iter: int = 10
-    view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views = scaled_to_range(data)

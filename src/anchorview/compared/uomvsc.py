@@ -2,23 +2,21 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import ClassVar
 
 import numpy as np
 
 from anchorview._utils.linalg import polar, polar_factor, unit_rows
-from anchorview._utils.sklearn_compat import Interval, ParameterConstraints
+from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import (
-    Baseline,
     BaselineResult,
+    WeightedBaseline,
     fill_empty_clusters,
     iterations,
     progressed,
 )
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import min_max_scaled_views
-from anchorview.core.solve import ViewImportance
 from anchorview.views.container import MultiViewData
 
 EPS = float(np.finfo(np.float64).eps)
@@ -102,7 +100,7 @@ def view_affinities(
     return graphs, partitions
 
 
-class UOMVSC(Baseline):
+class UOMVSC(WeightedBaseline, ranges={"lambda_": [Interval(Real, 0, 1, closed="both")]}):
     r"""Unified one-step multi-view spectral clustering.
 
     Each view, and the concatenation of all views as one more, gets the normalized affinity
@@ -161,16 +159,11 @@ class UOMVSC(Baseline):
     Clustering", IEEE Transactions on Knowledge and Data Engineering, 2023.
     """
 
-    _parameter_constraints: ClassVar[ParameterConstraints] = {
-        "lambda_": [Interval(Real, 0, 1, closed="both")]
-    }
-
     lambda_: float = 0.5
     n_neighbors: int = 15
     max_iter: int = 30
     tol: float = 1e-6
     n_init: int = 20
-    view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         k, lambda_ = self.n_clusters, self.lambda_
