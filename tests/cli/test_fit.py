@@ -13,6 +13,7 @@ from anchorview.cli import options
 from anchorview.estimators.partitions.candidates import POOL
 from anchorview.metrics import clustering_scores
 from helpers.command_line import (
+    DALMC_3,
     error_of,
     output_of,
     read_confident_labels,
@@ -21,7 +22,6 @@ from helpers.command_line import (
 )
 
 FEW = ("--budget", "fast")
-DALMC_3 = ("-k", 3, "--method", "dalmc")
 
 
 @pytest.fixture

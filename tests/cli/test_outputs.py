@@ -11,16 +11,9 @@ import pytest
 from anchorview import load, open_views
 from anchorview.cli import loading
 from anchorview.sources import disk_source
-from helpers.command_line import (
-    QUICK,
-    error_of,
-    output_of,
-    run,
-)
+from helpers.command_line import DALMC_3, QUICK, error_of, output_of, run
 from helpers.data import nested_views
 from helpers.view_files import write_view_tables
-
-DALMC_3 = ("-k", 3, "--method", "dalmc")
 
 
 @pytest.fixture

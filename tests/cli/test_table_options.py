@@ -15,13 +15,12 @@ from anchorview.cli import loading
 from anchorview.metrics import clustering_accuracy
 from helpers.batches import planted_batches
 from helpers.cells import cells
-from helpers.command_line import error_of, output_of, read_labels
+from helpers.command_line import DALMC_3, error_of, output_of, read_labels
 from helpers.data import clustered_views
 from helpers.view_files import write_view_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b")
 
-DALMC_3 = ("-k", 3, "--method", "dalmc")
 VIEWS = ("--view", "rna=X:highly_variable", "--view", "protein=X")
 STEPS = ("--preprocess", "rna=lognorm", "--preprocess", "protein=clr")
 

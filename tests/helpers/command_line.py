@@ -17,6 +17,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals and term
 
 QUICK = ("-k", 3, "--budget", "fast")
 """Options of a fit whose method and result do not matter."""
+DALMC_3 = ("-k", 3, "--method", "dalmc")
 
 MAIN = "from anchorview.cli import main; main()"
 

@@ -365,5 +365,5 @@ def _may_be_a_model(path: Path) -> bool:
     from anchorview.datasets.reading import find_format
 
     path = Path(path)
-    data = not path.is_file() or find_format(path) is not None
-    return not data and (path.suffix.lower() == ".anchorview" or is_zipfile(path))
+    unknown = path.is_file() and find_format(path) is None
+    return unknown and (path.suffix.lower() == ".anchorview" or is_zipfile(path))

@@ -188,7 +188,6 @@ class Settings:
 
 
 K_HELP = "Number of clusters, or numbers to choose from: 10, 2-30 or 5,8,10."
-NOT_OF_THE_ESTIMATOR = ("method", "scheduler", "reference")
 
 
 @dataclass(frozen=True)
@@ -230,9 +229,9 @@ class FitOptions(Settings):
             "preprocess": steps[0] if one else parse_pairs(steps, "--preprocess"),
             "view_importance": parse_pairs(self.view_importance, "--importance", float),
             "verbose": int(self.verbose),
+            **dict.fromkeys(("method", "scheduler", "reference")),
         }
-        names = [name for name, value in values.items() if value is not None]
-        given = {name: values[name] for name in names if name not in NOT_OF_THE_ESTIMATOR}
+        given = {name: value for name, value in values.items() if value is not None}
         settings = [name.replace("_", "-") for name in given if name in Settings.__annotations__]
         if self.method != "dalmc" and not settings:
             return AutoDALMC(**given)

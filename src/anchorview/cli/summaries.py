@@ -125,8 +125,7 @@ def model_lines(model: Any, record: Record) -> Iterator[str]:
         yield from map(printable, structure_sentences(model, names))
     yield from cluster_lines(model, record)
     lacking = {view["name"]: view.get("n_samples_missing") for view in record["views"]}
-    counts = [f"{printable(name)} in {count}" for name, count in lacking.items() if count]
-    if counts:
+    if counts := [f"{printable(name)} in {count}" for name, count in lacking.items() if count]:
         yield f"samples without a view: {', '.join(counts)}"
 
 
@@ -198,9 +197,8 @@ def _level_lines(model: Any) -> Iterator[str]:
                 f"cluster {parent} of {coarse} splits into {len(parts)} of {fine} "
                 f"(agreement {split:.2f}, by chance {chance:.2f})"
             )
-    yield from lines[:MAX_SPLITS]
-    if len(lines) > MAX_SPLITS:
-        yield f"{len(lines) - MAX_SPLITS} more clusters split"
+    more = [f"{len(lines) - MAX_SPLITS} more clusters split"] * (len(lines) > MAX_SPLITS)
+    yield from lines[:MAX_SPLITS] + more
 
 
 def _n_doubtful(model: Any, confidence: Any) -> int | None:

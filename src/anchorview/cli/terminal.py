@@ -83,8 +83,7 @@ def _plain(value: Any) -> Any:
 def progress_bar(*, shown: bool) -> Iterator[None]:
     """Show the current stage on stderr, with the note in parentheses that may follow it."""
     # The note is cut at the width of the terminal.
-    one_line = Column(no_wrap=True)
-    note = TextColumn("{task.fields[note]}", markup=False, table_column=one_line)
+    note = TextColumn("{task.fields[note]}", markup=False, table_column=Column(no_wrap=True))
     columns = TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn(), note
     # Before rich 14.3, a bar that is not shown ends with an empty line.
     stderr = Console(stderr=True, quiet=not shown)

@@ -129,11 +129,10 @@ def number_of_clusters(data: AnnotatedData, key: str, **plot_kw: Any) -> Cluster
     """
     results = results_of(data, key, "curve", "levels")
     curve, levels = results["curve"], results["levels"]
-    chosen = np.asarray(levels["chosen"], dtype=bool)
-    known = np.asarray(levels["n_clusters"])
+    chosen: Any = series_of(levels, "chosen", levels["n_clusters"])
     return ClusterNumberDisplay(
         series_of(curve, "agreement", curve["n_clusters"]),
         chance=series_of(curve, "chance", curve["n_clusters"]),
-        n_clusters=int(known[chosen][0]),
-        levels=known.tolist(),
+        n_clusters=int(chosen.idxmax()),
+        levels=chosen.index.tolist(),
     ).plot(**plot_kw)
