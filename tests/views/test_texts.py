@@ -65,16 +65,15 @@ def test_texts_beside_numbers(form, tmp_path):
 @pytest.mark.filterwarnings("ignore:view 1 .* holds texts")
 def test_texts_in_files_and_in_dask(tmp_path, set_constants):
     frame, texts, _ = planted()
-    in_order = {"numbers": frame.sort_index(), "text": texts.sort_index().to_frame()}
-    expected = DALMC(K, random_state=0).fit(in_order)
-    in_dask = {name: dd.from_pandas(view, npartitions=2) for name, view in in_order.items()}
+    views = {"numbers": frame.sort_index(), "text": texts.sort_index().to_frame()}
+    expected = DALMC(K, random_state=0).fit(views)
+    in_dask = {name: dd.from_pandas(view, npartitions=2) for name, view in views.items()}
     labels = DALMC(K, random_state=0).fit(in_dask).labels_.compute()
     np.testing.assert_array_equal(labels, expected.labels_)
-    expected = expected.fit({"numbers": frame, "text": texts})
-    frame.to_parquet(tmp_path / "numbers.parquet")
-    texts.to_frame().to_parquet(tmp_path / "text.parquet")
+    for name, view in views.items():
+        view.to_parquet(tmp_path / f"{name}.parquet")
     set_constants(disk_source, PART=1000)
-    model = DALMC(K, random_state=0, preprocess={"text": "words"}).fit(open_views(tmp_path))
+    model = DALMC(K, random_state=0).fit(open_views(tmp_path))
     assert adjusted_rand_score(model.labels_, expected.labels_) == 1
 
 

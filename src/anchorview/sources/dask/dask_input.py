@@ -207,7 +207,7 @@ def _aligned(
     ids = _divided([frame[[]] for frame in frames], cuts)
     stage = new_name("ids")
     with reporting("aligning", stage, len(ids)):
-        counted = PartGraph(ids).reduced(_shared_ids, [(names,)] * len(ids), add, stage)
+        counted = PartGraph(ids, [(names,)] * len(ids)).reduced(_shared_ids, add, stage)
     lengths, counts, ids_of_parts = zip(*counted, strict=True)
     shared = np.sum(counts, axis=0)
     examples_of = [

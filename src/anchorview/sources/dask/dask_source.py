@@ -92,15 +92,14 @@ class DaskSource(PartSource):
         self._row_bytes = sum(row_bytes)
         largest = blocks[int(np.argmax(row_bytes))]
         useful = useful_bytes(self.shape[1], SMALL_PART)
-        self.bounds = part_bounds(largest.lengths, self._row_bytes, useful)
-        """First rows of the parts, and the end."""
-        parts = list(zip(*(of_view.cut_at(self.bounds) for of_view in blocks), strict=True))
-        futures = futures_of([view for view in views if view is not None])
-        self._parts = PartGraph([list(chain(*part)) for part in parts], futures)
-        self._arguments = [
+        bounds = part_bounds(largest.lengths, self._row_bytes, useful)
+        parts = list(zip(*(of_view.cut_at(bounds) for of_view in blocks), strict=True))
+        arguments = [
             (start, stop, tuple(map(len, part)))
-            for (start, stop), part in zip(pairwise(self.bounds), parts, strict=True)
+            for (start, stop), part in zip(pairwise(bounds), parts, strict=True)
         ]
+        futures = futures_of([view for view in views if view is not None])
+        self._parts = PartGraph([list(chain(*part)) for part in parts], arguments, futures)
         if (id_dtype := id_type(views)) is not None:
             self.sample_ids = self._rows(_sample_ids_of, None, id_dtype, "ids")
 
@@ -121,15 +120,15 @@ class DaskSource(PartSource):
     ) -> Result:
         name = new_name(stage)
         work = partial(_apply_to_part, self._reader(), function, None)
-        with reporting(stage, name, len(self._arguments)):
-            result: Result = self._parts.reduced(work, self._arguments, merge, name)
+        with reporting(stage, name, len(self._parts.arguments)):
+            result: Result = self._parts.reduced(work, merge, name)
         return result
 
     def for_each_part(self, function: PartFunction[None], stage: str) -> None:
         name = new_name(stage)
-        keys = [(name, i) for i in range(len(self._arguments))]
+        keys = [(name, i) for i in range(len(self._parts.arguments))]
         work = partial(_apply_to_part, self._reader(), _same, None)
-        graph = self._parts.mapped(work, self._arguments, keys)
+        graph = self._parts.mapped(work, keys)
         for done, key in enumerate(keys, 1):
             function(Delayed(key, graph, layer=name).compute())
             report_progress(stage, done, len(keys))
@@ -137,7 +136,7 @@ class DaskSource(PartSource):
     def _reader(self) -> "DaskSource":
         """Return a copy with which workers combine blocks: as it is now, without the graph."""
         reader = copy(self)
-        for name in ("_parts", "_arguments", "bounds", "sample_ids"):
+        for name in ("_parts", "sample_ids"):
             vars(reader).pop(name, None)
         return reader
 
@@ -150,12 +149,12 @@ class DaskSource(PartSource):
 
     def _rows(self, function: RowFunction, width: int | None, dtype: Any, stage: str) -> Any:
         function = partial(of_known_samples, function, width, dtype)
-        rows = tuple(stop - start for start, stop in pairwise(self.bounds))
+        rows = tuple(stop - start for start, stop, _ in self._parts.arguments)
         chunks = (rows,) if width is None else (rows, (width,))
         name = new_name(stage)
         keys = [(name, i) if width is None else (name, i, 0) for i in range(len(rows))]
         work = partial(_apply_to_part, self._reader(), function, dtype)
-        graph = self._parts.mapped(work, self._arguments, keys)
+        graph = self._parts.mapped(work, keys)
         return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
 
     def map_fields(
@@ -313,7 +312,7 @@ def reduce_blocks(
     """``function(*arguments, block)`` of all blocks of rows of an array, merged in order."""
     blocks = array.to_delayed(optimize_graph=False).reshape(-1, 1).tolist()
     work = partial(_one_task, function)
-    result: Result = PartGraph(blocks).reduced(work, arguments, merge, new_name("rows"))
+    result: Result = PartGraph(blocks, arguments).reduced(work, merge, new_name("rows"))
     return result
 
 

@@ -46,10 +46,17 @@ def new_name(stage: str) -> str:
 class PartGraph:
     """The tasks of the blocks of each part, arranged so that one task reads all of them.
 
-    `futures` are data on workers that the blocks need; they stay there as long as these exist.
+    Functions get the `arguments` of a part before its blocks. `futures` are data on workers that
+    the blocks need; they stay there as long as these exist.
     """
 
-    def __init__(self, parts: Sequence[Sequence[Delayed]], futures: Sequence[Any] = ()) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Sequence[Delayed]],
+        arguments: Sequence[tuple[Any, ...]],
+        futures: Sequence[Any] = (),
+    ) -> None:
+        self.arguments = arguments
         graphs = {id(block.dask): block.dask for part in parts for block in part}
         merged = HighLevelGraph.merge(*graphs.values())
         graph = merged.to_dict()
@@ -67,31 +74,24 @@ class PartGraph:
         ]
 
     def mapped(
-        self,
-        function: Callable[..., Any],
-        arguments: Sequence[tuple[Any, ...]],
-        keys: Sequence[tuple[Any, ...]],
+        self, function: Callable[..., Any], keys: Sequence[tuple[Any, ...]]
     ) -> HighLevelGraph:
         """Tasks ``function(*arguments, *blocks)``, one for each part, under keys of one name."""
         # As a separate task, the function is sent to each worker once and not with each task.
         name = new_name("function")
         graph: dict[Hashable, Any] = {**self.shared, name: DataNode(name, function)}
-        parts = zip(keys, arguments, self._inputs, self._fused, strict=True)
+        parts = zip(keys, self.arguments, self._inputs, self._fused, strict=True)
         for key, given, inputs, fused in parts:
             task = Task(key, call, TaskRef(name), *given, *map(TaskRef, inputs))
             graph[key] = Task.fuse(*fused, task) if fused else task
         return HighLevelGraph.from_collections(keys[0][0], graph, dependencies=())
 
     def reduced(
-        self,
-        function: Callable[..., Any],
-        arguments: Sequence[tuple[Any, ...]],
-        merge: Callable[[Any, Any], Any],
-        name: str,
+        self, function: Callable[..., Any], merge: Callable[[Any, Any], Any], name: str
     ) -> Any:
         """Compute ``function(*arguments, *blocks)`` of all parts, merged in order."""
-        keys = [(name, i) for i in range(len(arguments))]
-        graph = self.mapped(function, arguments, keys)
+        keys = [(name, i) for i in range(len(self.arguments))]
+        graph = self.mapped(function, keys)
         results = [Delayed(key, graph, layer=name) for key in keys]
         merged = dask.delayed(_merged, pure=False)
         while len(results) > 1:
