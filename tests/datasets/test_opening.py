@@ -11,7 +11,6 @@ from scipy import sparse
 from anchorview import MultiViewData, read_views
 from anchorview.datasets import open_views, stays_on_disk
 from anchorview.views.stored_view import StoredView
-from helpers import view_files
 from helpers.view_files import (
     AVAILABLE,
     LABELS,
@@ -50,12 +49,6 @@ def assert_views(data, **expected):
         assert view.dtype == array.dtype
         np.testing.assert_array_equal(view[2:9], array[2:9])
         np.testing.assert_array_equal(view[:], array)
-
-
-def error_of(path, reader=open_views):
-    message = view_files.error_of(path, reader)
-    assert message.count(str(path)) == 1
-    return message
 
 
 def test_views_labels_and_availability(write, tmp_path, monkeypatch):

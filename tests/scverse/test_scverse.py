@@ -34,12 +34,6 @@ def clustered():
     return mdata, model
 
 
-@pytest.fixture(autouse=True)
-def no_figures():
-    yield
-    plt.close("all")
-
-
 def test_results_are_written_by_cell(clustered):
     mdata, model = clustered
     labels = pd.Series(model.labels_, model.sample_ids_)[mdata.obs_names]
