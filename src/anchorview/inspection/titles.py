@@ -4,6 +4,7 @@ Features of embeddings ("e117", "pc3") and those without names say nothing, and 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -176,17 +177,14 @@ def _distinct(pieces: Mapping[str, Sequence[str]]) -> list[str]:
     counts = {name: _fitting(found) for name, found in pieces.items()}
     while True:
         titles = {name: _joined(found[: counts[name]]) for name, found in pieces.items()}
-        equal = [
-            name
-            for name, title in titles.items()
-            if list(titles.values()).count(title) > 1 and counts[name] < len(pieces[name])
-        ]
-        if not equal:
+        seen = Counter(titles.values())
+        equal = [name for name, title in titles.items() if seen[title] > 1]
+        longer = {n: counts[n] + 1 for n in equal if counts[n] < len(pieces[n])}
+        if not longer:
             break
-        counts |= {name: counts[name] + 1 for name in equal}
-    seen = list(titles.values())
+        counts |= longer
     return [
-        f"{title} ({name})" if title and seen.count(title) > 1 else title or f"cluster {name}"
+        f"{title} ({name})" if title and name in equal else title or f"cluster {name}"
         for name, title in titles.items()
     ]
 

@@ -17,6 +17,22 @@ FRAGMENTS = {
     "ax": """\
 ax : matplotlib Axes, default=None
     Axes to draw on; if None, new ones.""",
+    "auto_example": """\
+Examples
+--------
+>>> from anchorview import AutoDALMC, make_multiview
+>>> from anchorview.plotting import {class}
+>>> views, _ = make_multiview(150, n_clusters=3, random_state=0)
+>>> model = AutoDALMC(n_clusters=3, budget="fast", random_state=0).fit(views)
+>>> display = {class}.from_estimator(model)""",
+    "example": """\
+Examples
+--------
+>>> from anchorview import DALMC, make_multiview
+>>> from anchorview.plotting import {class}
+>>> views, _ = make_multiview(150, n_clusters=3, random_state=0)
+>>> model = DALMC(n_clusters=3, random_state=0).fit(views)
+>>> display = {class}.from_estimator(model)""",
     "axes": """\
 ax_ : matplotlib Axes
     Axes that were drawn on.

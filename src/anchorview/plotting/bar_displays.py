@@ -41,13 +41,7 @@ class ClusterSizesDisplay(Display):
         Color scale of the confidence.
     %(axes)s
 
-    Examples
-    --------
-    >>> from anchorview import AutoDALMC, make_multiview
-    >>> from anchorview.plotting import ClusterSizesDisplay
-    >>> views, _ = make_multiview(150, n_clusters=3, random_state=0)
-    >>> model = AutoDALMC(n_clusters=3, budget="fast", random_state=0).fit(views)
-    >>> display = ClusterSizesDisplay.from_estimator(model)
+    %(auto_example)s
     >>> int(display.sizes.sum())
     150
     """
@@ -143,13 +137,7 @@ class ViewAgreementDisplay(Display):
     --------
     anchorview.AutoDALMC : Its `views_` are drawn.
 
-    Examples
-    --------
-    >>> from anchorview import AutoDALMC, make_multiview
-    >>> from anchorview.plotting import ViewAgreementDisplay
-    >>> views, _ = make_multiview(150, n_clusters=3, random_state=0)
-    >>> model = AutoDALMC(n_clusters=3, budget="fast", random_state=0).fit(views)
-    >>> display = ViewAgreementDisplay.from_estimator(model)
+    %(auto_example)s
     >>> len(display.weight_bars_) == len(display.agreement_bars_) == len(views)
     True
     """

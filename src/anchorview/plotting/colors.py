@@ -4,11 +4,8 @@ All colors are legible on light and on dark backgrounds (contrast of at least 3)
 as their number allows, for people with any kind of color vision.
 """
 
-from typing import Any
-
 import numpy as np
 
-from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import REGISTRY
 
@@ -72,11 +69,3 @@ def series_color(name: str) -> str:
     return SERIES_COLORS.get(
         name.removesuffix(" (oracle)").removesuffix(" (as published, oracle)"), OWN_COLOR
     )
-
-
-def share_style(cmap: Any = None) -> dict[str, Any]:
-    """Properties of a heat map of shares, by default from light gray to dark blue."""
-    if cmap is None:
-        colors = optional_import("matplotlib.colors", "Displays", "report")
-        cmap = colors.LinearSegmentedColormap.from_list("shares", SHARE_COLORS)
-    return {"cmap": cmap, "vmin": 0, "vmax": 1}

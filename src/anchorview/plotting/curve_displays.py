@@ -42,13 +42,7 @@ class ConvergenceDisplay(Display):
     --------
     anchorview.DALMC : Its attribute `objective_` is drawn.
 
-    Examples
-    --------
-    >>> from anchorview import DALMC, make_multiview
-    >>> from anchorview.plotting import ConvergenceDisplay
-    >>> views, _ = make_multiview(150, n_clusters=3, random_state=0)
-    >>> model = DALMC(n_clusters=3, random_state=0).fit(views)
-    >>> display = ConvergenceDisplay.from_estimator(model)
+    %(example)s
     >>> display.ax_.get_xlabel(), display.ax_.get_ylabel()
     ('Iteration', 'Objective')
     """

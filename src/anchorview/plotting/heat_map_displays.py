@@ -20,7 +20,7 @@ from anchorview.plotting.axes import (
     name_rows,
     write_numbers,
 )
-from anchorview.plotting.colors import share_style
+from anchorview.plotting.colors import SHARE_COLORS
 
 SHOWN_SHARE = 0.99
 """Share of the effects within the color scale, so that a few large ones do not hide the others."""
@@ -285,7 +285,10 @@ class PartitionComparisonDisplay(Display):
         if self.scores:
             shown = ", ".join(f"{name} {score:.2f}" for name, score in self.scores.items())
             ax.set_title(shown, fontsize="medium")
-        style = share_style(cmap) | (im_kw or {})
+        if cmap is None:
+            colors = optional_import("matplotlib.colors", "Displays", "report")
+            cmap = colors.LinearSegmentedColormap.from_list("shares", SHARE_COLORS)
+        style = {"cmap": cmap, "vmin": 0, "vmax": 1} | (im_kw or {})
         drawn = draw_cells(ax, shares, "Share of the row", texts, style, text_kw)
         self.im_, self.colorbar_, self.text_ = drawn
         return self

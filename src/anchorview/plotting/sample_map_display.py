@@ -73,13 +73,7 @@ class SampleMapDisplay(Display):
     The layout takes most of the time. To color the same map differently, call :meth:`plot` with the
     name of another column of `points`, to which columns may be added.
 
-    Examples
-    --------
-    >>> from anchorview import DALMC, make_multiview
-    >>> from anchorview.plotting import SampleMapDisplay
-    >>> views, y = make_multiview(150, n_clusters=3, random_state=0)
-    >>> model = DALMC(n_clusters=3, random_state=0).fit(views)
-    >>> display = SampleMapDisplay.from_estimator(model)
+    %(example)s
     >>> [text.get_text() for text in display.text_]
     ['0', '1', '2']
     >>> display.points["sum"] = sum(view.sum(axis=1) for view in views.values())
@@ -151,9 +145,7 @@ class SampleMapDisplay(Display):
         rows, positions = map_layout(
             samples.embedding, samples.labels, max_points, normalize=normalizes_embedding(model)
         )
-        points = pd.DataFrame({"x": positions[:, 0], "y": positions[:, 1]}, index=rows)
-        for column, values in columns.items():
-            points[column] = values.iloc[rows]
+        points = pd.DataFrame(positions, rows, ["x", "y"]).join(pd.DataFrame(columns))
         if samples.sample_ids is not None:
             points.index = pd.Index(np.asarray(samples.sample_ids))[rows]
         return cls(points, color=name).plot(ax, **plot_kw)
@@ -194,34 +186,33 @@ class SampleMapDisplay(Display):
         ax.set_aspect("equal", adjustable="datalim")
         self.legend_ = self.colorbar_ = None
         style = _point_style(len(positions))
-        if pd.api.types.is_float_dtype(values.dtype):
+        if is_numeric := pd.api.types.is_float_dtype(values.dtype):
             # Edges, since the brightest color of most scales is hardly visible on white.
             style |= {"edgecolors": "0.4", "linewidths": 0.3, "cmap": cmap, "plotnonfinite": True}
-            numbers = values.to_numpy(dtype=float)
-            # Points without a value are drawn first.
-            order = np.argsort(~np.isnan(numbers), kind="stable")
-            style |= {"c": numbers[order]} | (scatter_kw or {})
-            self.points_ = ax.scatter(*positions[order].T, **style)
+            colors = values.to_numpy(dtype=float)
+            known, order = ~np.isnan(colors), np.arange(len(values))
+        else:
+            categories = _as_categories(values)
+            codes, every = categories.cat.codes.to_numpy(), categories.cat.categories
+            centers = pd.DataFrame(positions).groupby(codes).mean().reindex(range(len(every)))
+            palette = [*spread_colors(centers.to_numpy()), MISSING_COLOR]
+            colors = np.array(palette)[codes]
+            # In random order, so that no category covers another one.
+            known, order = codes >= 0, np.random.RandomState(0).permutation(len(values))
+        # Points without a value are drawn first.
+        order = order[np.argsort(known[order], kind="stable")]
+        style |= {"c": colors[order]} | (scatter_kw or {})
+        self.points_ = ax.scatter(*positions[order].T, **style)
+        if is_numeric:
             self.points_.cmap = self.points_.cmap.with_extremes(bad=MISSING_COLOR)
             if color == "confidence":
                 self.points_.set_clim(0, 1)
             self.colorbar_ = add_color_bar(ax, self.points_, color)
             self.colorbar_.solids.set(alpha=1)
-        else:
-            categories = _as_categories(values)
-            codes = categories.cat.codes.to_numpy()
-            every = range(len(categories.cat.categories))
-            centers = pd.DataFrame(positions).groupby(codes).mean().reindex(every)
-            colors = spread_colors(centers.to_numpy())
-            # In random order, so that no category covers another one; those without one first.
-            order = np.random.RandomState(0).permutation(len(codes))
-            order = order[np.argsort(codes[order] >= 0, kind="stable")]
-            style |= {"c": np.array([*colors, MISSING_COLOR])[codes[order]]} | (scatter_kw or {})
-            self.points_ = ax.scatter(*positions[order].T, **style)
-            if len(categories.cat.categories) > MAX_LEGEND_CATEGORIES:
-                named = categories
-            elif color != "cluster":
-                self.legend_ = add_legend(ax, color, categories, colors)
+        elif len(every) > MAX_LEGEND_CATEGORIES:
+            named = categories
+        elif color != "cluster":
+            self.legend_ = add_legend(ax, color, categories, palette)
         self.text_ = add_names(ax, positions, named, text_kw or {})
         return self
 
@@ -244,20 +235,17 @@ def _values_of(samples: DrawnSamples, color: Any) -> "pd.Series[Any]":
     return values.rename(f"{name} (given)" if name in RESERVED_COLUMNS else name)
 
 
-def add_legend(ax: Any, title: str, categories: "pd.Series[Any]", colors: list[str]) -> Any:
-    """Add a legend of categories to the right of the map."""
+def add_legend(ax: Any, title: str, categories: "pd.Series[Any]", palette: list[str]) -> Any:
+    """Add a legend of categories to the right of the map; the last color is of unknown ones."""
     names = [shorten(category) for category in categories.cat.categories]
-    if categories.isna().any():
-        names.append("unknown")
-        colors = [*colors, MISSING_COLOR]
+    names += ["unknown"] * bool(categories.isna().any())
     lines = optional_import("matplotlib.lines", "Displays", "report")
     handles = [
         lines.Line2D([], [], color=color, marker="o", linestyle="", label=name)
-        for name, color in zip(names, colors, strict=True)
+        for name, color in zip(names, palette, strict=False)
     ]
-    legend = ax.legend(
-        handles=handles, title=shorten(title), loc="center left", bbox_to_anchor=(1, 0.5)
-    )
+    place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    legend = ax.legend(handles=handles, title=shorten(title), **place)
     for text in (*legend.get_texts(), legend.get_title()):
         text.set_parse_math(False)
     return legend
@@ -273,17 +261,10 @@ def add_names(
     shown = np.unique(codes[codes >= 0])
     names = [shorten(categories.cat.categories[code], MAX_NAME_ON_MAP) for code in shown]
     size = float(np.clip(1.2 - 0.3 * np.log10(max(len(shown), 10) / 10), 0.6, 1.2))
-    style = {
-        "fontsize": font_size(size),
-        "fontweight": "bold",
-        "ha": "center",
-        "va": "center",
-        "parse_math": False,
-        "path_effects": [
-            effects.withStroke(linewidth=2.5, foreground=matplotlib.rcParams["axes.facecolor"])
-        ],
-        **style,
-    }
+    background = matplotlib.rcParams["axes.facecolor"]
+    halo = effects.withStroke(linewidth=2.5, foreground=background)
+    style = {"fontsize": font_size(size), "fontweight": "bold", "path_effects": [halo], **style}
+    style = {"ha": "center", "va": "center", "parse_math": False, **style}
     arrange(ax)
     # Sizes of the texts in the coordinates of the map.
     unit = np.ptp(ax.viewLim.get_points(), axis=0) / size_in_points(ax) * style["fontsize"]
@@ -295,8 +276,7 @@ def add_names(
 def _places(groups: Sequence[Array], sizes: Array) -> Array:
     """Centers of the names of groups of points, (n_groups, 2); `sizes` are those of the names.
 
-    A name is on a point of its group: of those that overlap the fewest names of larger groups, the
-    one nearest to the median.
+    Each is on the point of its group nearest to the median of those that overlap the fewest names.
     """
     places = np.empty((len(groups), 2))
     placed: list[int] = []

@@ -81,7 +81,8 @@ def cards_of_levels(
     order = sorted(levels, key=lambda name: name != chosen)
     cards = {name: cluster_cards(*levels[name], contents) for name in order}
     values = {
-        "levels": {name: {"cards": own, "chosen": name == chosen} for name, own in cards.items()},
+        "levels": cards,
+        "chosen": chosen,
         "findings": findings,
         # What the file with new names says about the model; empty if it cannot be relabeled.
         "mapping": mapping_header(fit.model),
@@ -175,8 +176,7 @@ def doubtful_parts(fit: CheckedFit, findings: Findings, contents: SampleContents
     count = int(doubtful.sum())
     if not count:
         return []
-    order = np.lexsort((confidence, ~doubtful))
-    rows = order[: min(N_DOUBTFUL, count)]
+    rows = np.lexsort((confidence, ~doubtful))[: min(N_DOUBTFUL, count)]
     names = np.asarray(findings.titles, dtype=object)
     second = findings.certainty.second_labels[rows]
     columns: dict[str, object] = {
@@ -189,10 +189,8 @@ def doubtful_parts(fit: CheckedFit, findings: Findings, contents: SampleContents
         columns["Known class"] = fit.classes[rows]
     caption = "All doubtful samples, with the cluster that they would go to otherwise"
     if count > len(rows):
-        caption = (
-            f"The {len(rows)} most doubtful of {count:,} samples; anchorview.inspection.doubtful "
-            "lists all"
-        )
+        caption = f"The {len(rows)} most doubtful of {count:,} samples; "
+        caption += "anchorview.inspection.doubtful lists all"
     return [Folded("Doubtful samples", [Table(pd.DataFrame(columns), caption)])]
 
 
@@ -232,10 +230,8 @@ def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
         if titles[name].endswith("(%)"):
             frame[name] = 100 * frame[name].astype(float)
     if "nearest_cluster" in frame:
-        nearest = frame["nearest_cluster"]
-        frame["nearest_cluster"] = [
-            "–" if pd.isna(other) else findings.titles[int(other)] for other in nearest
-        ]
+        names = dict(enumerate(findings.titles))
+        frame["nearest_cluster"] = frame["nearest_cluster"].map(names).fillna("–")
     frame.insert(0, "Cluster", list(findings.titles))
     caption = "The clusters; click on a column header to sort."
     return Table(frame.rename(columns=titles), caption)
@@ -253,10 +249,8 @@ def confusion_section(fit: CheckedFit) -> Section:
         "Number of samples of each class (row) in each cluster (column), colored by the fraction "
         "of the class. A class that is a cluster has a single dark cell, on the diagonal."
     )
-    if len(shown) < len(comparison.table):
-        description += (
-            f" Only the {len(shown)} largest of {len(comparison.table)} classes are shown."
-        )
+    if len(shown) < (n_classes := len(comparison.table)):
+        description += f" Only the {len(shown)} largest of {n_classes} classes are shown."
     text = (
         "Comparison of the clusters with known classes, which the fit did not use. Clusters are "
         "matched to classes one to one such that as many samples as possible agree."

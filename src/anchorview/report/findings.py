@@ -58,10 +58,9 @@ class CheckedFit(DrawnSamples):
         super().__init__(model, X, of_fit=True)
         self.texts = self._values(texts, "texts")
         self.thumbnails = self._values(thumbnails, "thumbnails")
-        self.metadata: pd.DataFrame | None = None
-        if metadata is not None:
-            columns = pandas_frame(metadata).items()
-            self.metadata = pd.DataFrame({n: self.aligned(x, "metadata") for n, x in columns})
+        columns = {} if metadata is None else pandas_frame(metadata)
+        aligned = {name: self.aligned(values, "metadata") for name, values in columns.items()}
+        self.metadata = None if metadata is None else pd.DataFrame(aligned)
         self.scores = scores or {}
         classes = self._values(target, "target")
         if sample_ids is not None:

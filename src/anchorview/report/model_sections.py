@@ -61,14 +61,13 @@ def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
     display = ClusterNumberDisplay(
         model.curve_, n_clusters=chosen, chance=model.chance_curve_, levels=others
     )
-    levels = f" Dotted: other levels, {in_words(others)}; model.labels_at has their clusters."
-    dotted = levels if others else ""
     text = (
         f"Agreement between the families of settings per number of clusters; {chosen} was chosen "
         "(dashed). Support is the agreement beyond that on data without clusters; "
         "the number is chosen by support, and by how far the clusters are separated."
-        f"{dotted}"
     )
+    if others:
+        text += f" Dotted: other levels, {in_words(others)}; model.labels_at has their clusters."
     table = {
         "Agreement between families": model.curve_,
         "By chance": model.chance_curve_,
@@ -193,22 +192,20 @@ REFIT_COLUMNS = {
 def pattern_parts(data: MultiViewData) -> list[Part]:
     """Return the patterns of available views, the most frequent first."""
     assert data.available is not None
-    names = pattern_names(data)[:MAX_CHARTED_PATTERNS]
-    sizes = [group.size for group in data.groups[:MAX_CHARTED_PATTERNS]]
-    n_rarer = len(data.groups) - len(names)
+    sizes = pd.Series([group.size for group in data.groups], pattern_names(data))
     text = (
         f"Samples lack {1 - float(data.available.mean()):.1%} of all their views, in "
-        f"{len(data.groups):,} patterns."
+        f"{len(sizes):,} patterns."
     )
     description = (
         f"Patterns of available views and their numbers of samples; the most frequent one, "
-        f"{names[0]}, has {sizes[0]:,} of {len(data):,}."
+        f"{sizes.index[0]}, has {sizes.iloc[0]:,} of {len(data):,}."
     )
-    if n_rarer:
-        names.append(f"{n_rarer:,} other patterns")
-        sizes.append(len(data) - sum(sizes))
-    bars = partial(draw_bars, {"Samples": pd.Series(sizes, names)}, "{:,}")
-    table = pd.DataFrame({"Views": names, "Samples": sizes})
+    shown, rarer = sizes[:MAX_CHARTED_PATTERNS], sizes[MAX_CHARTED_PATTERNS:]
+    if len(rarer):
+        shown.loc[f"{len(rarer):,} other patterns"] = rarer.sum()
+    bars = partial(draw_bars, {"Samples": shown}, "{:,}")
+    table = shown.rename_axis("Views").reset_index(name="Samples")
     return [Text(text), Chart(svg_of(bars), description, table)]
 
 
