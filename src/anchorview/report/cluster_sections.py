@@ -14,7 +14,7 @@ from anchorview.inspection.titles import MAX_NARROW, date_text, is_indicator, is
 from anchorview.plotting.axes import svg_of
 from anchorview.plotting.colors import cluster_color
 from anchorview.plotting.heat_map_displays import PartitionComparisonDisplay
-from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
+from anchorview.report.findings import CheckedFit, Findings
 from anchorview.report.page import Chart, Facts, Folded, Interactive, Part, Section, Table, titled
 from anchorview.report.sample_map import SampleContents
 from anchorview.views.container import MultiViewData, dense_rows
@@ -240,7 +240,7 @@ def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
 def confusion_section(fit: CheckedFit) -> Section:
     """Return the section that compares the clusters with known classes."""
     assert fit.classes is not None
-    known = fit.classes != UNKNOWN_CLASS
+    known = pd.notna(fit.classes)
     names = np.asarray(fit.cluster_names, dtype=object)
     comparison = compare_partitions(fit.classes[known], names[fit.labels[known]])
     shown = _shown_counts(comparison)

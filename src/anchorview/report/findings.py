@@ -29,9 +29,6 @@ from anchorview.views.container import MultiViewData, container_of_checked
 from anchorview.views.input_grammar import NamedViews
 from anchorview.views.table_columns import TEXTS, TableView, column_kind, pandas_frame
 
-UNKNOWN_CLASS = "–"
-"""Class of samples without a known one."""
-
 
 class CheckedFit(DrawnSamples):
     """A fitted model with the samples it was fitted on, and what is known of these.
@@ -41,7 +38,7 @@ class CheckedFit(DrawnSamples):
     """
 
     classes: Array | None = None
-    """Known classes as strings, or :data:`UNKNOWN_CLASS`; None if no class is known."""
+    """Known classes as strings, None without one; or None if no class is known."""
 
     def __init__(
         self,
@@ -66,7 +63,7 @@ class CheckedFit(DrawnSamples):
         if sample_ids is not None:
             self.sample_ids = pd.Index(self.aligned(np.asarray(sample_ids), "sample_ids"))
         if classes is not None and (known := pd.notna(classes)).any():
-            self.classes = np.where(known, classes.astype(str), UNKNOWN_CLASS)
+            self.classes = np.where(known, classes.astype(str), None)
             if scores is None:
                 self.scores = clustering_scores(self.classes[known], self.labels[known])
         self._set_clusters()
@@ -119,8 +116,7 @@ class CheckedFit(DrawnSamples):
             views["texts "] = _words(self.texts)
         known = {} if self.metadata is None else dict(self.metadata.items())
         if self.classes is not None:
-            classes = pd.Series(self.classes)
-            known["class"] = classes.mask(classes == UNKNOWN_CLASS)
+            known["class"] = pd.Series(self.classes)
         known = {name: column for name, column in known.items() if _has_kind(column)}
         if known:
             frame = pd.DataFrame(known)
@@ -148,7 +144,7 @@ class CheckedFit(DrawnSamples):
     @property
     def all_classes_are_known(self) -> bool:
         """Whether the classes of all samples are known."""
-        return self.classes is not None and UNKNOWN_CLASS not in self.classes
+        return self.classes is not None and None not in self.classes
 
     @property
     def coordinates_name(self) -> str:

@@ -15,7 +15,7 @@ from anchorview._utils.typing import Array
 from anchorview.plotting.colors import CLUSTER_COLORS
 from anchorview.plotting.drawn_samples import normalizes_embedding, stored_embedding
 from anchorview.plotting.map_layout import map_layout
-from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
+from anchorview.report.findings import CheckedFit, Findings
 from anchorview.report.page import Interactive, Text
 from anchorview.views.container import MultiViewData
 
@@ -178,8 +178,7 @@ def sample_map(
     }
     if fit.classes is not None:
         colorings["class"] = "known class"
-        classes = pd.Series(fit.classes[rows])
-        codes, names = pd.factorize(classes.mask(classes == UNKNOWN_CLASS), sort=True)
+        codes, names = pd.factorize(fit.classes[rows], sort=True)
         partitions["class"] = _partition(names, codes, range(len(names)))
     if findings.certainty is not None:
         colorings["confidence"] = "confidence"
