@@ -149,10 +149,7 @@ def _similarity(
 
 
 def _cover(similar: Array, known: Array, doubt: Array, n: int) -> tuple[Array, Array]:
-    """Rows that cover most, one after the other, and which of them covers each column; -1: known.
-
-    A row covers a column as far as it is similar, and more than the rows before and those known.
-    """
+    """Rows that cover most, one after the other, and which covers each column; -1: known."""
     reached = known.max(axis=0, initial=0.0)
     owners = np.full(len(doubt), -1)
     chosen: list[int] = []

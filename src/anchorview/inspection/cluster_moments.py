@@ -34,10 +34,7 @@ MAX_TEXT_LEVELS = TableEncoder().max_levels
 
 
 class ClusterMoments(NamedTuple):
-    """Moments of the features of a view, by cluster; arrays (n_clusters, n_features).
-
-    Samples without the view and single NaN do not count.
-    """
+    """Moments of the features of a view, by cluster; missing values do not count."""
 
     values: Moments
     nonzeros: Array
@@ -63,10 +60,9 @@ class ClusterMoments(NamedTuple):
         return ClusterMoments(self.values.of_groups(clusters), self.nonzeros[clusters])
 
     def outside(self) -> "ClusterMoments":
-        """Moments of the samples outside of each cluster.
+        """Moments of the samples outside of each cluster: in those before and after it.
 
-        Those of the clusters before and after it are merged; subtracting the cluster from all
-        samples would lose digits.
+        Subtracting the cluster from all samples would lose digits.
         """
         nothing = _no_moments(self.nonzeros.shape[1:])
         clusters = [self.of_clusters(c) for c in range(len(self.nonzeros))]

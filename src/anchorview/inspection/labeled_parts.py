@@ -67,10 +67,7 @@ class LabeledSource:
     """Puts weights of words in place of texts."""
 
     def reduce(self, function: LabeledFunction[Result], merge: Merge[Result], stage: str) -> Result:
-        """``function`` of all parts and the clusters of their samples, merged in order.
-
-        The clusters are positions in `clusters`; ``part.first_row`` is the position of a part.
-        """
+        """``function`` of all parts and positions of their samples in `clusters`, merged."""
         return self.source.reduce_as_is(
             partial(_with_labels, self.labels_of, self.words, function), merge, stage
         )
@@ -100,9 +97,8 @@ class LabeledSource:
 def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     """Source of samples with their clusters.
 
-    Models that explain themselves label any samples part by part. Other models that can predict do
-    so at once. Labels of the rest, and those of a vector, are matched by id if both they and the
-    samples have ids, else by position.
+    Models that explain themselves label samples part by part; others that can predict, at once.
+    Labels of the rest, and those of a vector, are matched by id or else position.
     """
     model = model_or_labels if is_model(model_or_labels) else None
     explanation = explanation_of_model(model)

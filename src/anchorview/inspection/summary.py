@@ -137,11 +137,7 @@ def summarized(labeled: LabeledSource, keep: Keep) -> tuple[pd.DataFrame, pd.Dat
 
 
 def distance_moments(block: ClusterDistances, weights: Array | None = None) -> Moments:
-    """Moments by cluster of confidence, squared distances to all centers, and separation.
-
-    The separation from a cluster is (b - a) / max(a, b), with the distances a to the center of the
-    cluster of the sample and b to that of the other. Nothing is counted of empty clusters.
-    """
+    """Moments by cluster of confidence, squared distances to all centers, and separation."""
     squares = np.where(np.isfinite(block.squares), block.squares, np.nan)
     distances, to_cluster = np.sqrt(squares), np.sqrt(block.squares_to_cluster)[:, None]
     larger, apart = np.maximum(distances, to_cluster), distances - to_cluster

@@ -71,10 +71,7 @@ def are_readable(features: Sequence[Feature]) -> Array:
 def cluster_titles(
     labeled: LabeledSource, moments: Sequence[ViewMoments], sizes: Array
 ) -> list[str]:
-    """Short title of each cluster, all different; a name that a person has given is the title.
-
-    Clusters without a readable feature are named by their number.
-    """
+    """Different titles of the clusters: names that people gave, else features, else numbers."""
     pieces: dict[Any, list[str]] = {cluster: [] for cluster in labeled.clusters}
     if np.count_nonzero(sizes) > 1:
         markers = marker_table(labeled, N_CONSIDERED, moments, are_readable)
@@ -130,10 +127,7 @@ def _level(marker: Mapping[Any, Any]) -> str:
 
 
 def _piece(marker: Mapping[Any, Any], with_mean: bool, is_only: bool, least: float) -> str:
-    """What a feature says about a cluster; nothing if it is about a level that most lack.
-
-    A level of only one column stands for itself, and is followed by a colon at the beginning.
-    """
+    """What a feature says about a cluster; a level of only one column stands for itself (colon)."""
     name = shorten(marker["column"].replace("_", " "), MAX_PIECE)
     inside, outside = marker["mean_in"], marker["mean_out"]
     if marker["kind"] == "date":

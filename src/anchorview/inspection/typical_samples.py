@@ -22,10 +22,7 @@ Keep = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 def samples_of_blocks(blocks: Iterable[ClusterDistances], first_row: int = 0) -> pd.DataFrame:
-    """Samples of the blocks of a part that starts at a row, one per row.
-
-    Of the second-best cluster, `second`, there is `second_confidence`; `distance` is to the center.
-    """
+    """Samples of the blocks of a part that starts at a row, one per row."""
     parts = [
         pd.DataFrame(
             {

@@ -60,11 +60,7 @@ class MeansExplanation(Explanation):
         return self._contributions
 
     def _contributions(self, part: MultiViewData) -> tuple[Array, Array]:
-        """How much nearer samples are, in each view, to their cluster than to others.
-
-        It is the mean squared distance to the other clusters minus that to the cluster, divided by
-        the number of views of the sample; NaN where it lacks the view.
-        """
+        """Mean squared distance to other clusters minus that to the cluster, by number of views."""
         labels, part = self.labels_of(part), self.prepare(part)
         contributions = np.full((len(part), len(self.means)), np.nan)
         clusters = np.flatnonzero(self.spread.sizes)
@@ -98,10 +94,7 @@ def _n_views(data: MultiViewData) -> Array:
 
 
 def explanation_of(labeled: LabeledSource) -> Explanation:
-    """Explanation of the clusters by their model; else by the means of the clusters in the views.
-
-    The means take one pass over the samples.
-    """
+    """Explanation of the clusters by their model; else by their means in the views, in one pass."""
     if labeled.explanation is not None:
         return labeled.explanation
     n_clusters, source = len(labeled.clusters), labeled.source

@@ -161,10 +161,7 @@ def name_rows(ax: Any, names: Sequence[object]) -> None:
 
 
 def name_columns(ax: Any, names: Sequence[object]) -> None:
-    """Write the names of columns 0, 1, ... below the x axis, upright if they do not fit.
-
-    Consecutive numbers are not written upright, since all follow from some.
-    """
+    """Write names of columns below the x axis, upright if they do not fit and are no counts."""
     arrange(ax)
     space, size = size_in_points(ax)[0] / max(len(names), 1), font_size(0.9)
     longest = max((len(shorten(name)) for name in names), default=1)

@@ -186,10 +186,7 @@ class ViewAgreementDisplay(Display):
 def draw_bars(
     quantities: "Mapping[str, pd.Series[Any]]", number_format: str, ax: Any = None, **bar_kw: Any
 ) -> tuple[Any, list[Any]]:
-    """Draw horizontal bars of several quantities, indexed by the names of the rows.
-
-    Returns the axes, and the bars of each quantity.
-    """
+    """Draw horizontal bars of quantities by name; returns the axes, and the bars of each."""
     names = list(next(iter(quantities.values())).index)
     ax = axes_or_new(ax, 6.5, 1.6 + 0.5 * len(names))
     height, drawn = 0.8 / len(quantities), []

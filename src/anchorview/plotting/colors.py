@@ -50,10 +50,7 @@ def cluster_color(cluster: int) -> str:
 
 
 def spread_colors(centers: Array) -> list[str]:
-    """Return colors of clusters on a map such that those that share a color are far apart.
-
-    `centers` are positions on the map, NaN for empty clusters.
-    """
+    """Return colors of clusters with centers on a map; those that share a color are far apart."""
     n_colors = len(CLUSTER_COLORS)
     choices = np.arange(len(centers)) % n_colors
     for cluster in range(n_colors, len(centers)):

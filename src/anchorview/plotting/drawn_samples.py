@@ -27,11 +27,7 @@ def fitted_attribute(model: Any, name: str) -> Any:
 
 
 def cluster_codes(model: Any, labels: Any) -> "tuple[Array, pd.Index[Any]]":
-    """Numbers of the clusters of samples, from 0, and the clusters.
-
-    The clusters include empty ones if the model knows of them by `cluster_names_`, `n_clusters_` or
-    `n_clusters`. Otherwise they are the labels that occur, which may be of any type.
-    """
+    """Numbers of the clusters of samples, from 0, and all clusters that the model knows of."""
     labels = np.asarray(labels)
     names = getattr(model, "cluster_names_", None)
     if names is not None:
@@ -44,10 +40,7 @@ def cluster_codes(model: Any, labels: Any) -> "tuple[Array, pd.Index[Any]]":
 
 
 def stored_embedding(model: Any) -> Any:
-    """Embedding of the samples of the fit; None if the model has none.
-
-    A model loaded from a file may lack an embedding that the fit wrote to another file.
-    """
+    """Embedding of the samples of the fit; None if the model has none, or it is in another file."""
     embedding = getattr(model, "embedding_", None)
     return None if embedding is None or len(embedding) != len(model.labels_) else embedding
 
@@ -60,15 +53,7 @@ def normalizes_embedding(model: Any) -> bool:
 class DrawnSamples:
     """Samples in the order in which they were given, and the model that labels them.
 
-    Parameters
-    ----------
-    model : object with `labels_`
-        The fitted model.
-    X : views, default=None
-        Views of the samples; None for those of the fit.
-    of_fit : bool, default=False
-        Whether `X` has the samples of the fit, in any order if they have ids. They are if the model
-        cannot label others.
+    They are those of the fit without `X`, with `of_fit`, or if the model cannot label others.
     """
 
     def __init__(self, model: Any, X: Any = None, *, of_fit: bool = False) -> None:
@@ -152,10 +137,7 @@ class DrawnSamples:
         return samples["confidence"].reindex(pd.Index(np.asarray(order))).to_numpy()
 
     def aligned(self, values: Any, name: str) -> "pd.Series[Any]":
-        """Values of the samples: a Series with ids is matched by id, all else by position.
-
-        Samples without a value have NaN. The index of the result is 0, 1, ...
-        """
+        """Values of the samples, NaN for those without: a Series by id, all else by position."""
         has_index = isinstance(values, pd.Series)
         series = values if has_index else _vector(values, name)
         samples = self.sample_ids, len(self.labels), "the model" if self._are_fitted else "X"
@@ -164,10 +146,7 @@ class DrawnSamples:
         return series.reset_index(drop=True).reindex(rows).reset_index(drop=True)
 
     def feature(self, view: str | None, feature: Any) -> "pd.Series[Any]":
-        """Values of a feature, by name or position; NaN for samples that lack the view.
-
-        Without the name of its view, the name of a feature must be that of a single one.
-        """
+        """Values of a feature, by a name that is unique, in the view or in all, or by position."""
         if self.data is None:
             raise ValueError(
                 f"color={quoted(feature)} is a feature, so the views are needed: pass X."

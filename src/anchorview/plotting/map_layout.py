@@ -43,10 +43,8 @@ def map_layout(
 ) -> tuple[Array, Array]:
     """Arrange samples in two dimensions such that similar rows of the embedding are neighbors.
 
-    The embedding may be in memory, memory-mapped or a dask array; only the drawn rows are read, and
-    scaled to unit length if `normalize`. Labels determine how many samples of each cluster are
-    drawn, not where. Returns the indices of the drawn samples, ascending, and their positions,
-    (n_points, 2).
+    Only the drawn rows of the embedding are read, wherever it is. Labels determine how many samples
+    of each cluster are drawn, not where. Returns the drawn rows, ascending, and their positions.
     """
     random = np.random.RandomState(0)
     drawn = sample_clusters(labels, max_points, 1, random)
@@ -72,10 +70,7 @@ def read_rows(embedding: Any, rows: Array, normalize: bool) -> Array:
 def sample_clusters(
     labels: Array, max_samples: int, power: float, random: np.random.RandomState
 ) -> Array:
-    """Draw at most about `max_samples` samples, in proportion to powers of the sizes of clusters.
-
-    Every cluster has :data:`MIN_PER_CLUSTER` samples if possible. Returns ascending positions.
-    """
+    """Draw about `max_samples` positions in proportion to powers of the sizes of clusters."""
     if len(labels) <= max_samples:
         return np.arange(len(labels))
     sizes = np.bincount(labels)
@@ -126,10 +121,7 @@ N_MAP_COMPONENTS = 20
 
 
 def reduced_views(data: MultiViewData) -> Array:
-    """Leading principal components of the standardized views, side by side.
-
-    Each view has the same total variance. Samples that lack a view have its mean there.
-    """
+    """Leading principal components of the views, standardized and divided by their widths."""
     blocks = []
     data = encoded_tables(data, nan_cells=True)
     for position, view in enumerate(data.views):

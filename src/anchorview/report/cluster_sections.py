@@ -121,10 +121,7 @@ def _rows_by(table: pd.DataFrame | None, by: list[str]) -> dict[Any, list[dict[A
 
 
 def _difference(row: Mapping[Any, Any], data: MultiViewData | None) -> dict[str, Any]:
-    """Marker as cards show it, in the units of the data: inside and outside of the cluster.
-
-    Of words and other values that are mostly 0, it is the share of samples that have any.
-    """
+    """Marker as cards show it; of values that are mostly 0, the shares of samples that have any."""
     assert data is not None
     kind, means = row["kind"], (row["mean_in"], row["mean_out"])
     text: Callable[[float], str] = number_text

@@ -31,11 +31,7 @@ from anchorview.views.table_columns import TEXTS, TableView, column_kind, pandas
 
 
 class CheckedFit(DrawnSamples):
-    """A fitted model with the samples it was fitted on, and what is known of these.
-
-    The model may be any object with `labels_`; what depends on other attributes is left out if it
-    does not have them. Raises if something is of other samples.
-    """
+    """Any model with `labels_`, the samples of its fit, and what is known of these."""
 
     classes: Array | None = None
     """Known classes as strings, None without one; or None if no class is known."""
@@ -98,11 +94,7 @@ class CheckedFit(DrawnSamples):
 
     @cached_property
     def described(self) -> MultiViewData | None:
-        """What clusters are described by: views as they are given, words, and what else is known.
-
-        Counts are prepared as by the model, and texts are their words. Views beyond those of the
-        model are `texts`, and metadata with the known classes.
-        """
+        """What clusters are described by: views, words of texts, metadata and known classes."""
         views: dict[str, tuple[Any, Any]] = {}
         data, n = self.data, len(self.labels)
         if data is not None:

@@ -122,11 +122,10 @@ def write_page(
     is `behind` them is folded.
     """
     page = _environment().get_template("page.html.jinja")
-    parts = [part for section in sections for part in _flat(section.parts)]
-    interactive = [part for part in parts if isinstance(part, Interactive)]
+    names = [name for section in sections for name in _scripts_of(section.parts)]
     # The first script runs before the page is shown.
-    names = ["theme.js", "shared.js", *(name for part in interactive for name in part.scripts)]
-    scripts = [_inline(_resource(name)) for name in (*names, "page.js")]
+    names = ["theme.js", "shared.js", *names, "page.js"]
+    scripts = [_inline(_resource(name)) for name in names]
     # The page allows only scripts with these hashes; an injected one would not run.
     digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
     html = page.render(
@@ -146,12 +145,10 @@ def write_page(
         stream.write(html.encode("utf-8", "backslashreplace").decode())
 
 
-def _flat(parts: Sequence[Part]) -> Iterator[Part]:
+def _scripts_of(parts: Sequence[Part]) -> Iterator[str]:
     for part in parts:
-        if isinstance(part, Folded):
-            yield from _flat(part.parts)
-        else:
-            yield part
+        yield from part.scripts if isinstance(part, Interactive) else ()
+        yield from _scripts_of(part.parts) if isinstance(part, Folded) else ()
 
 
 def _environment() -> Any:

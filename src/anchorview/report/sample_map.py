@@ -149,10 +149,7 @@ def _from_pixels(pixels: Array) -> Any:
 def sample_map(
     levels: Mapping[str, tuple[CheckedFit, Findings]], chosen: str, contents: SampleContents
 ) -> Interactive | Text:
-    """Lay out the map, or say that there is nothing to lay it out by.
-
-    The template takes the data of the script, and names by value of what points can be colored by.
-    """
+    """Lay out the map, or say that there is nothing to lay it out by."""
     fit, findings = levels[chosen]
     if not fit.has_coordinates:
         return Text(

@@ -72,31 +72,26 @@ def _what_there_is(fit: CheckedFit, findings: Findings) -> str:
     if findings.certainty is None:
         return text
     doubtful = round(100 * float(findings.certainty.doubtful.mean()))
-    if not doubtful:
-        return f"{text}; hardly any sample stands between groups"
-    return (
-        f"{text}; {doubtful} of 100 samples {'stands' if doubtful == 1 else 'stand'} between groups"
-    )
+    many = f"{doubtful} of 100 samples" if doubtful else "hardly any sample"
+    return f"{text}; {many} {'stand' if doubtful > 1 else 'stands'} between groups"
 
 
 def _what_decides(findings: Findings) -> str:
     shares = findings.shares
-    names = [f"“{shorten(name)}”" for name in shares.index]
-    if len(names) == 1:
-        about = _features(findings, shares.index[0])
-        return f"what sets the groups apart: {about or names[0]}"
     counted = shares[shares >= MINOR_SHARE]
-    named = [
-        f"{name}{f' ({about})' if (about := _features(findings, view)) else ''}"
-        for name, view in zip(names, counted.index, strict=False)
-    ]
-    if len(counted) > 1 and counted.iloc[0] < EVEN * counted.mean():
+    named = []
+    for view in counted.index if len(counted) else shares.index[:1]:
+        about, name = _features(findings, view), f"“{shorten(view)}”"
+        named.append(f"{name} ({about})" if about else name)
+    if len(shares) == 1:
+        text = _features(findings, shares.index[0]) or named[0]
+    elif len(counted) < 2:
+        text = f"almost only {named[0]}"
+    elif counted.iloc[0] < EVEN * counted.mean():
         text = f"{in_words(named)} about equally"
-    elif len(counted) > 1:
+    else:
         mostly = "mostly " if counted.iloc[0] >= MAIN_SHARE else ""
         text = f"{mostly}{named[0]}, then {in_words(named[1:])}"
-    else:
-        text = f"almost only {named[0] if named else names[0]}"
     return f"what sets the groups apart: {text}"
 
 
@@ -123,12 +118,10 @@ def _cautions(fit: CheckedFit, findings: Findings) -> Iterator[str]:
         return
     if fit.n_clusters == 1:
         return
-    if structure is None:
-        yield (
-            "there are too few samples to tell whether the groups are real"
-            if fit.is_auto
-            else "whether the groups are real was not tested, only how to divide the samples"
-        )
+    if structure is None and fit.is_auto:
+        yield "there are too few samples to tell whether the groups are real"
+    elif structure is None:
+        yield "whether the groups are real was not tested, only how to divide the samples"
     unclear = _unclear(fit, findings)
     if 0 < len(unclear) < fit.n_clusters:
         verb = "is" if len(unclear) == 1 else "are"
@@ -163,13 +156,10 @@ def _unclear(fit: CheckedFit, findings: Findings) -> list[str]:
 
 
 def _about_views(fit: CheckedFit, findings: Findings) -> Iterator[str]:
-    views: Any = getattr(fit.model, "views_", pd.DataFrame())
-    if "used" in views:
-        aside = views.index[~views["used"]].tolist()
-        if aside:
-            names = _in_quotes(aside)
-            why = "was left out: it does" if len(aside) == 1 else "were left out: they do"
-            yield f"{names} {why} not fit the other views"
+    used: Any = getattr(fit.model, "views_", {}).get("used", pd.Series(dtype=bool))
+    if len(aside := used.index[~used].tolist()):
+        why = "was left out: it does" if len(aside) == 1 else "were left out: they do"
+        yield f"{_in_quotes(aside)} {why} not fit the other views"
     disagreeing = disagreeing_views(findings)
     if disagreeing:
         verb = "does" if len(disagreeing) == 1 else "do"
@@ -178,7 +168,5 @@ def _about_views(fit: CheckedFit, findings: Findings) -> Iterator[str]:
 
 def disagreeing_views(findings: Findings) -> list[str]:
     """Views that disagree with the others."""
-    if findings.without_view is None:
-        return []
-    views: list[str] = findings.without_view.index[findings.without_view["disagrees"]].tolist()
-    return views
+    refits = findings.without_view
+    return [] if refits is None else refits.index[refits["disagrees"]].tolist()
