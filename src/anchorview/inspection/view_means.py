@@ -116,20 +116,12 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
     spread = ClusterSpread(sizes, sizes * np.mean(squares, axis=0))
     # All samples of a single cluster belong to it, whatever the scale.
     scale = spread.membership_scale(max(2, n_clusters))
-    return MeansExplanation(
-        partial(with_words, preparation),
-        labeled.view_names,
-        spread,
-        scale,
-        ROUNDING,
-        labeled.labels_of,
-        tuple(means),
-        tuple(factors),
-    )
+    prepare, of_clusters = partial(with_words, preparation), (tuple(means), tuple(factors))
+    fitted = (prepare, labeled.view_names, spread, scale, ROUNDING)
+    return MeansExplanation(*fitted, labeled.labels_of, *of_clusters)
 
 
 def _moments(
     n_clusters: int, preparation: Preparation | None, part: MultiViewData, labels: Array
 ) -> list[Any]:
-    encoded = with_words(preparation, part)
-    return part_moments(n_clusters, encoded, labels)
+    return part_moments(n_clusters, with_words(preparation, part), labels)

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from anchorview._utils.typing import Array
 from anchorview.plotting.axes import Display
 from anchorview.plotting.colors import cluster_color
-from anchorview.plotting.drawn_samples import cluster_codes, fitted_attribute
+from anchorview.plotting.drawn_samples import fitted_attribute
 
 ARROW_WIDTH = 6.0
 """Width of the arrows of a view that has all the weight, in points."""
@@ -94,7 +95,7 @@ class AnchorSpaceDisplay(Display):
             raise ValueError("There is one anchor, but a plane needs two: set n_anchors=2.")
         ax = self._on(ax, 4.5, 4.5)
         x, y = rows[:, :2].T * np.sqrt(len(rows))
-        colors = [cluster_color(c) for c in cluster_codes(None, self.labels)[0]]
+        colors = list(map(cluster_color, pd.factorize(np.asarray(self.labels), sort=True)[0]))
         self.points_ = ax.scatter(x, y, **{"c": colors, "s": 12, "linewidths": 0} | scatter_kw)
         self.arrows_ = {name: self._arrows(ax, name) for name in self.anchors}
         ax.set(xlabel="Anchor 1", ylabel="Anchor 2", aspect="equal")

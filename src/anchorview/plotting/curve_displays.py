@@ -165,13 +165,8 @@ class ClusterNumberDisplay(Display):
                 f"This {type(model).__name__} was fitted with a single number of clusters. Fit "
                 "AutoDALMC with several, for example n_clusters=range(2, 21)."
             )
-        display = cls(
-            curve,
-            n_clusters=model.n_clusters_fit_,
-            chance=model.chance_curve_,
-            levels=model.levels_.index.tolist(),
-        )
-        return display.plot(ax, **line_kw)
+        number, chance, levels = model.n_clusters_fit_, model.chance_curve_, [*model.levels_.index]
+        return cls(curve, n_clusters=number, chance=chance, levels=levels).plot(ax, **line_kw)
 
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curves and levels.
@@ -196,9 +191,8 @@ class ClusterNumberDisplay(Display):
         self.line_.set(**line_kw)
         self.chance_line_ = chance_lines[0] if chance_lines else None
         mark = partial(ax.axvline, color=MARK_COLOR, zorder=1)
-        self.chosen_line_ = None
-        if chosen:
-            self.chosen_line_ = mark(*chosen, linestyle="dashed", label=f"chosen: {chosen[0]}")
+        label = f"chosen: {self.n_clusters}"
+        self.chosen_line_ = mark(*chosen, linestyle="dashed", label=label) if chosen else None
         self.level_lines_ = [mark(level, linestyle="dotted") for level in others]
         if others:
             plural = "" if len(others) == 1 else "s"

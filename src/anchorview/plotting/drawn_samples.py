@@ -26,9 +26,8 @@ def fitted_attribute(model: Any, name: str) -> Any:
     return getattr(model, name)
 
 
-def cluster_codes(model: Any, labels: Any) -> "tuple[Array, pd.Index[Any]]":
+def _cluster_codes(model: Any, labels: Array) -> "tuple[Array, pd.Index[Any]]":
     """Numbers of the clusters of samples, from 0, and all clusters that the model knows of."""
-    labels = np.asarray(labels)
     names = getattr(model, "cluster_names_", None)
     if names is not None:
         return labels, pd.Index(names, name="cluster")
@@ -70,7 +69,7 @@ class DrawnSamples:
             # Samples without any value are not drawn.
             labels = labels if len(self.data) == len(labels) else labels[labels >= 0]
             self.X = self.data
-        self.labels, self.clusters = cluster_codes(model, labels)
+        self.labels, self.clusters = _cluster_codes(model, labels)
         """Number of the cluster of each sample; names of the clusters, by default their numbers."""
         self.model_name = type(model).__name__
         self.stores_confidence = hasattr(model, "confidence_")
@@ -152,13 +151,13 @@ class DrawnSamples:
                 f"color={quoted(feature)} is a feature, so the views are needed: pass X."
             )
         p, column = _find_feature(self.data, view, feature)
-        values: Any = self.data.views[p][:, [column]]
-        if isinstance(values, TableView) and values.kinds[0] not in ("number", "date"):
-            values = values.frame.iloc[:, 0].to_numpy(object)
+        of_view: Any = self.data.views[p][:, [column]]
+        if isinstance(of_view, TableView) and of_view.kinds[0] not in ("number", "date"):
+            values = of_view.frame.iloc[:, 0].to_numpy(object)
         else:
-            values = dense_rows(values, slice(None))[:, 0].astype(float)
-        values = pd.Series(values, name=f"{self.data.names[p]}: {feature}")
-        return values.where(self.data.has_view(p))
+            values = dense_rows(of_view, slice(None))[:, 0].astype(float)
+        name = f"{self.data.names[p]}: {feature}"
+        return pd.Series(values, name=name).where(self.data.has_view(p))
 
 
 def _vector(values: Any, name: str) -> "pd.Series[Any]":
