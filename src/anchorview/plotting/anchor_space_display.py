@@ -95,7 +95,8 @@ class AnchorSpaceDisplay(Display):
             raise ValueError("There is one anchor, but a plane needs two: set n_anchors=2.")
         ax = self._on(ax, 4.5, 4.5)
         x, y = rows[:, :2].T * np.sqrt(len(rows))
-        colors = list(map(cluster_color, pd.factorize(np.asarray(self.labels), sort=True)[0]))
+        codes, _ = pd.factorize(np.asarray(self.labels), sort=True)
+        colors = [cluster_color(code) for code in codes.tolist()]
         self.points_ = ax.scatter(x, y, **{"c": colors, "s": 12, "linewidths": 0} | scatter_kw)
         self.arrows_ = {name: self._arrows(ax, name) for name in self.anchors}
         ax.set(xlabel="Anchor 1", ylabel="Anchor 2", aspect="equal")

@@ -190,7 +190,7 @@ class SampleMapDisplay(Display):
             # Edges, since the brightest color of most scales is hardly visible on white.
             style |= {"edgecolors": "0.4", "linewidths": 0.3, "cmap": cmap, "plotnonfinite": True}
             colors = values.to_numpy(dtype=float)
-            known, order = ~np.isnan(colors), np.arange(len(values))
+            is_known, order = ~np.isnan(colors), np.arange(len(values))
         else:
             categories = _as_categories(values)
             codes, every = categories.cat.codes.to_numpy(), categories.cat.categories
@@ -198,9 +198,9 @@ class SampleMapDisplay(Display):
             palette = [*spread_colors(centers.to_numpy()), MISSING_COLOR]
             colors = np.array(palette)[codes]
             # In random order, so that no category covers another one.
-            known, order = codes >= 0, np.random.RandomState(0).permutation(len(values))
+            is_known, order = codes >= 0, np.random.RandomState(0).permutation(len(values))
         # Points without a value are drawn first.
-        order = order[np.argsort(known[order], kind="stable")]
+        order = order[np.argsort(is_known[order], kind="stable")]
         style |= {"c": colors[order]} | (scatter_kw or {})
         self.points_ = ax.scatter(*positions[order].T, **style)
         if is_numeric:

@@ -51,15 +51,15 @@ class CheckedFit(DrawnSamples):
         super().__init__(model, X, of_fit=True)
         self.texts = self._values(texts, "texts")
         self.thumbnails = self._values(thumbnails, "thumbnails")
-        columns = {} if metadata is None else pandas_frame(metadata)
-        aligned = {name: self.aligned(values, "metadata") for name, values in columns.items()}
+        frame = pd.DataFrame() if metadata is None else pandas_frame(metadata)
+        aligned = {name: self.aligned(values, "metadata") for name, values in frame.items()}
         self.metadata = None if metadata is None else pd.DataFrame(aligned)
         self.scores = scores or {}
         classes = self._values(target, "target")
         if sample_ids is not None:
             self.sample_ids = pd.Index(self.aligned(np.asarray(sample_ids), "sample_ids"))
         if classes is not None and (known := pd.notna(classes)).any():
-            self.classes = np.where(known, classes.astype(str), None)
+            self.classes = np.where(known, classes.astype(str), np.array(None))
             if scores is None:
                 self.scores = clustering_scores(self.classes[known], self.labels[known])
         self._set_clusters()
