@@ -138,11 +138,9 @@ def _similarity(
     if not len(rows):
         return np.zeros((0, len(others)))
     plain = explanation.labeler.clustering.without_classes.consensus
-    members = []
-    for positions in (rows, others):
-        _, partitions = _located(labeled, explanation, positions)
-        both = np.vstack([partitions, plain.labels(partitions)])
-        members.append(cluster_members(both, len(plain.offsets)))
+    partitions = [_located(labeled, explanation, positions)[1] for positions in (rows, others)]
+    both = (np.vstack([labels, plain.labels(labels)]) for labels in partitions)
+    members = [cluster_members(labels, len(plain.offsets)) for labels in both]
     weights = np.repeat(np.append(plain.weights, 1.0) / 2, len(plain.offsets))
     shared = members[0] @ sparse.diags_array(weights) @ members[1].T
     return np.asarray(shared.toarray() ** POWER)

@@ -201,13 +201,9 @@ def _statistics(inside: ClusterMoments, outside: ClusterMoments) -> dict[str, Ar
         (n_in, mean_in, squares_in), (n_out, mean_out, squares_out) = inside[0], outside[0]
         mean_in = np.where(n_in > 0, mean_in, np.nan)
         mean_out = np.where(n_out > 0, mean_out, np.nan)
-        deviation_in, deviation_out = (
-            np.sqrt(squares_in / (n_in - 1)),
-            np.sqrt(squares_out / (n_out - 1)),
-        )
-        test = stats.ttest_ind_from_stats(
-            *(mean_in, deviation_in, n_in, mean_out, deviation_out, n_out), equal_var=False
-        )
+        of_in = mean_in, np.sqrt(squares_in / (n_in - 1)), n_in
+        of_out = mean_out, np.sqrt(squares_out / (n_out - 1)), n_out
+        test = stats.ttest_ind_from_stats(*of_in, *of_out, equal_var=False)
         difference = mean_in - mean_out
         effect = difference / np.sqrt((squares_in + squares_out) / (n_in + n_out - 2))
         # No difference relative to no deviation is no difference.
