@@ -4,11 +4,10 @@ This package owns the displays, and what they share with pages and experiments: 
 the layout of maps. Matplotlib is optional and imported when something is drawn.
 """
 
-from anchorview.plotting.anchor_space_display import AnchorSpaceDisplay
 from anchorview.plotting.bar_displays import ClusterSizesDisplay, ViewAgreementDisplay
 from anchorview.plotting.curve_displays import ClusterNumberDisplay, ConvergenceDisplay
 from anchorview.plotting.heat_map_displays import MarkerHeatmapDisplay, PartitionComparisonDisplay
-from anchorview.plotting.sample_map_display import SampleMapDisplay
+from anchorview.plotting.sample_displays import AnchorSpaceDisplay, SampleMapDisplay
 
 __all__ = [
     "AnchorSpaceDisplay",
