@@ -13,50 +13,37 @@ from anchorview._utils.errors import optional_import
 from anchorview._utils.text import shorten
 from anchorview._utils.typing import Array
 
-FRAGMENTS = {
-    "ax": """\
+AX = """\
 ax : matplotlib Axes, default=None
-    Axes to draw on; if None, new ones.""",
-    "auto_example": """\
+    Axes to draw on; if None, new ones."""
+
+RETURNS = """\
+
+Returns
+-------
+display : Self"""
+
+EXAMPLE = """\
 Examples
 --------
->>> from anchorview import AutoDALMC, make_multiview
+>>> from anchorview import {model}, make_multiview
 >>> from anchorview.plotting import {class}
 >>> views, _ = make_multiview(150, n_clusters=3, random_state=0)
->>> model = AutoDALMC(n_clusters=3, budget="fast", random_state=0).fit(views)
->>> display = {class}.from_estimator(model)""",
-    "example": """\
-Examples
---------
->>> from anchorview import DALMC, make_multiview
->>> from anchorview.plotting import {class}
->>> views, _ = make_multiview(150, n_clusters=3, random_state=0)
->>> model = DALMC(n_clusters=3, random_state=0).fit(views)
->>> display = {class}.from_estimator(model)""",
+>>> model = {model}(n_clusters=3, {budget}random_state=0).fit(views)
+>>> display = {class}.from_estimator(model)"""
+
+FRAGMENTS = {
+    "ax": AX,
     "axes": """\
 ax_ : matplotlib Axes
     Axes that were drawn on.
 figure_ : matplotlib Figure
     Figure of the axes.""",
-    "drawing": """\
-ax : matplotlib Axes, default=None
-    Axes to draw on; if None, new ones.
-**plot_kw : dict
-    Other parameters of :meth:`plot`.
-
-Returns
--------
-display : Self""",
-    "on_axes": """\
-Parameters
-----------
-ax : matplotlib Axes, default=None
-    Axes to draw on; if None, new ones.""",
-    "returns": """\
-
-Returns
--------
-display : Self""",
+    "drawing": f"{AX}\n**plot_kw : dict\n    Other parameters of :meth:`plot`.\n{RETURNS}",
+    "on_axes": f"Parameters\n----------\n{AX}",
+    "returns": RETURNS,
+    "example": EXAMPLE.replace("{model}", "DALMC").replace("{budget}", ""),
+    "auto_example": EXAMPLE.replace("{model}", "AutoDALMC").replace("{budget}", 'budget="fast", '),
 }
 
 

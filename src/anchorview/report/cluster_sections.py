@@ -174,13 +174,13 @@ def doubtful_parts(fit: CheckedFit, findings: Findings, contents: SampleContents
     if not count:
         return []
     rows = np.lexsort((confidence, ~doubtful))[: min(N_DOUBTFUL, count)]
-    names = np.asarray(findings.titles, dtype=object)
-    second = findings.certainty.second_labels[rows]
+    # Position -1, of samples without a next cluster, is the last.
+    names = np.array([*findings.titles, "–"], dtype=object)
     columns: dict[str, object] = {
         "Sample": [contents.link(row) for row in rows.tolist()],
         "Cluster": names[fit.labels[rows]],
         "Confidence (%)": np.floor(100 * confidence[rows]).astype(int),
-        "Next cluster": np.where(second < 0, "–", names[second]),
+        "Next cluster": names[findings.certainty.second_labels[rows]],
     }
     if fit.classes is not None:
         columns["Known class"] = fit.classes[rows]

@@ -134,8 +134,8 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         for name in disagreeing_views(findings)
     ]
     title = "Weights and agreement, and why they are not importance"
-    parts: list[Part] = [Table(pd.DataFrame(columns), caption)]
-    parts.append(Folded(title, _numbers_of_views(fit, findings)))
+    numbers = Folded(title, _numbers_of_views(fit, findings))
+    parts: list[Part] = [Table(pd.DataFrame(columns), caption), numbers]
     if fit.data is not None and fit.data.available is not None:
         parts.append(Folded("Samples that lack views", pattern_parts(fit.data)))
     return Section("Views", parts, " ".join([*sentences, *findings.left_out]))
@@ -240,6 +240,4 @@ def reproduction_parts(fit: CheckedFit, call: str | None) -> list[Part]:
             Text("random_state was not a fixed number, so another fit may differ slightly.")
         )
     versions = {"anchorview": __version__, "Python": platform.python_version()}
-    versions |= {name: version(name) for name in PACKAGES}
-    parts.append(Facts(versions))
-    return parts
+    return [*parts, Facts(versions | {name: version(name) for name in PACKAGES})]
