@@ -5,7 +5,6 @@ from scipy import sparse
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.sklearn_compat import N_CLUSTERS
-from anchorview._utils.typing import Array
 from anchorview.compared._base import Baseline, BaselineResult, progressed
 from anchorview.compared._neighbor_graphs import neighbor_graph
 from anchorview.compared._view_scaling import dense_views
@@ -80,22 +79,19 @@ class GraphLeiden(Baseline, ranges={"n_clusters": [*N_CLUSTERS, None]}):
         graph = igraph.Graph(len(data), np.column_stack(edges.coords))
         seed = int(self._seeds()[0])
 
-        def communities(resolution: float) -> tuple[Array, float]:
-            found = leiden.find_partition(
-                graph,
-                leiden.RBConfigurationVertexPartition,
-                weights=edges.data,
-                resolution_parameter=resolution,
-                n_iterations=-1,
-                seed=seed,
-            )
-            return np.array(found.membership), found.quality() / (2 * edges.data.sum())
-
         wanted: int | None = self.n_clusters
         tried = {}
         middle, (low, high) = 0.0, LOG_RESOLUTIONS
         for _ in range(MAX_RESOLUTIONS):
-            labels, quality = communities(2.0**middle)
+            found = leiden.find_partition(
+                graph,
+                leiden.RBConfigurationVertexPartition,
+                weights=edges.data,
+                resolution_parameter=2.0**middle,
+                n_iterations=-1,
+                seed=seed,
+            )
+            labels, quality = np.array(found.membership), found.quality() / (2 * edges.data.sum())
             count = int(labels.max()) + 1
             tried[2.0**middle] = labels, quality, count
             if wanted is None or count == wanted:

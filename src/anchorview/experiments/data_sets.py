@@ -190,6 +190,6 @@ def _digest_of_path(path: Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     digest = hashlib.sha256()
     names = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
-    for name in sorted(names):
-        digest.update(f"{name}\0{_digest_of_path(names[name])}\n".encode())
+    for name, file in sorted(names.items()):
+        digest.update(f"{name}\0{_digest_of_path(file)}\n".encode())
     return digest.hexdigest()
