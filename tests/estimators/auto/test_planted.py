@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from anchorview import AutoDALMC
 from anchorview.estimators.representation import evidence_word, result_lines, structure_sentences
@@ -79,3 +80,15 @@ def test_words_structure_borders_and_confidence_agree(kinds, name, n_clusters):
         sizes = np.bincount(model.labels_, minlength=model.n_clusters_)
         clear = np.isin(model.borders_, ["strong", "moderate"])
         assert sizes[clear].sum() > sizes.sum() / 2
+
+
+def test_half_moons_are_found_without_their_number():
+    # Only neighbors in one scaling find them: no edges join the moons, whatever their shape.
+    rng = np.random.default_rng(3)
+    y, t = rng.integers(2, size=400), np.pi * rng.random(400)
+    plane = np.c_[np.where(y, 1 - np.cos(t), np.cos(t)), np.where(y, 0.5 - np.sin(t), np.sin(t))]
+    views = [plane @ rng.normal(size=(2, 6)) + 0.04 * rng.normal(size=(400, 6)) for _ in range(2)]
+    model = AutoDALMC(budget="fast", random_state=0).fit(views)
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_score(y, model.labels_) > 0.98
+    assert evidence_word(model.structure_) == "strong"

@@ -26,5 +26,5 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     """Client of two workers; killed ones have been restarted."""
-    cluster.wait_for_workers(2, timeout=30)
+    cluster.wait_for_workers(2, timeout=120)
     return cluster

@@ -135,12 +135,15 @@ def scan_levels(pool: CandidatePool, numbers: Sequence[int]) -> LevelScan:
             np.interp(number, chance.index, chance[column]) if len(chance) else 0.0
             for column in (0, 1)
         )
-        separations = [judged.separation(labels, number).value for labels in partitions]
+        separations = [judged.separation(labels, number) for labels in partitions]
+        values = [own.value for own in separations]
+        # Clusters that no edges join need no others to find them, as half moons by one graph.
+        apart = max(own.apart for own in separations)
         # Two scalings agree on tiny communities whatever the data, but these are not separated.
         alike = float(support_beyond(of_communities, expected_of_communities))
         support = float(support_beyond(agreement, expected))
-        support = max(0.0, support, alike * max(separations))
-        separation = float(np.mean(separations))
+        support = max(apart, support, alike * max(values))
+        separation = max(apart, float(np.mean(values)))
         evidence = float(evidence_value(support, separation, len(compared)))
         rows.append((agreement, expected, support, separation, evidence, distance))
     columns = ["agreement", "chance", "support", "separation", "evidence", "distance"]
