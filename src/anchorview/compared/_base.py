@@ -55,8 +55,11 @@ class Baseline(MultiViewClusterer):
     verbose: int = 0
 
     _default_anchors: ClassVar[int | None] = None
-    """Default of `n_anchors` if there are twice as many samples; `_min_anchors` if that is more.
-    None if the method has no anchors."""
+    """Default of `n_anchors` if there are twice as many samples; the minimum if that is more. None
+    if the method has no anchors."""
+
+    _extra_anchors: ClassVar[int] = 0
+    """Minimum number of anchors beyond the number of clusters."""
 
     normalize_embedding: ClassVar[bool | None] = None
     """Whether K-means, which gives the labels, sees rows of `embedding_` scaled to length 1.
@@ -144,12 +147,8 @@ class Baseline(MultiViewClusterer):
     def _anchor_count(self, data: MultiViewData) -> int:
         if self._default_anchors is None:
             return 0
-        n, least = len(data), self._min_anchors
+        n, least = len(data), self.n_clusters + self._extra_anchors
         return self.n_anchors or min(n, max(least, min(self._default_anchors, n // 2)))
-
-    @property
-    def _min_anchors(self) -> int:
-        return self.n_clusters
 
     def _memory_needed(self, data: MultiViewData) -> float:
         """Bytes that every fit allocates: a copy of the data, and rows by cluster and anchor."""
@@ -174,8 +173,10 @@ class Baseline(MultiViewClusterer):
             )
         if len(data) < (self.n_clusters or 2):
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={self.n_clusters}.")
-        n, least, count = len(data), self._min_anchors, self._anchor_count(data)
-        if self._default_anchors is not None and not min(least, n) <= count <= n:
+        if self._default_anchors is None:
+            return
+        n, least, count = len(data), self.n_clusters + self._extra_anchors, self._anchor_count(data)
+        if not min(least, n) <= count <= n:
             raise ValueError(
                 f"n_anchors={count} should be at least {least} for n_clusters={self.n_clusters} "
                 f"and at most n_samples={n}."

@@ -126,6 +126,7 @@ class MVSC(WeightedBaseline):
     """
 
     _default_anchors = 200
+    _extra_anchors = 1
 
     n_anchors: int | None = None
     n_neighbors: int = 5
@@ -151,7 +152,3 @@ class MVSC(WeightedBaseline):
         points = unit_rows(np.vstack([U, V]))
         labels = self._kmeans_labels(points, normalize=False)[: len(data)]
         return BaselineResult(labels, objective, alpha, points[: len(data)])
-
-    @property
-    def _min_anchors(self) -> int:
-        return self.n_clusters + 1
