@@ -32,9 +32,7 @@ from anchorview.report.cluster_sections import (
     labeling_section,
 )
 from anchorview.report.findings import Certainty, CheckedFit, Findings, inspect_fit
-from anchorview.report.model_sections import (
-    view_section,
-)
+from anchorview.report.model_sections import view_section
 from anchorview.report.page import Table, Text
 from anchorview.report.sample_map import SampleContents
 from anchorview.report.verdict import verdict

@@ -106,8 +106,8 @@ def _pieces_by_cluster(markers: pd.DataFrame, narrow: Iterable[str]) -> dict[Any
         return {}
     markers = markers.assign(strength=markers["effect"].abs().clip(upper=LARGE_EFFECT))
     markers = markers[markers["strength"] >= MIN_EFFECT]
-    levels = markers.loc[markers["kind"] == "level", ["view", "column", "feature"]]
-    texts = [_level(row) for row in levels.drop_duplicates().to_dict("records")]
+    levels = markers[markers["kind"] == "level"].drop_duplicates(["view", "column", "feature"])
+    texts = [_level(row) for row in levels.to_dict("records")]
     pieces = {}
     for cluster, rows in leading_markers(markers, N_CONSIDERED, ["cluster"]).groupby("cluster"):
         rows = rows[rows["strength"] >= RELATIVE_EFFECT * rows["strength"].max()]

@@ -74,8 +74,8 @@ class ClusterSizesDisplay(Display):
         confidence = None
         if samples.stores_confidence or X is not None:
             sums = np.bincount(samples.labels, samples.confidence, minlength=len(clusters))
-            means = np.divide(sums, counts, out=np.full(len(clusters), np.nan), where=counts > 0)
-            confidence = pd.Series(means, index=clusters, name="confidence")
+            # NaN for empty clusters
+            confidence = (pd.Series(sums, clusters) / sizes).rename("confidence")
         return cls(sizes, confidence).plot(ax, **plot_kw)
 
     def plot(

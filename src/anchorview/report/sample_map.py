@@ -88,8 +88,6 @@ class SampleContents:
         if self.images is None:
             return None
         for row in _spread(rows):
-            if self._size >= MAX_THUMBNAIL_BYTES:
-                break
             self._embed(row)
         return self._thumbnails
 
