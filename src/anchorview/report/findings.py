@@ -68,11 +68,10 @@ class CheckedFit(DrawnSamples):
         levels = getattr(model, "levels_", None)
         self.other_levels = [] if levels is None else levels.index[~levels["chosen"]].tolist()
         """Numbers of clusters that are supported beside the chosen one."""
-        names, widths = "view_names_in_", "n_features_per_view_"
-        self.view_names = list(getattr(model, names, getattr(self.data, "names", ())))
+        self.view_names = list(getattr(model, "view_names_in_", getattr(self.data, "names", ())))
         """Names of the views; none if neither the model nor the user gives any."""
-        of_data = getattr(self.data, "n_features_per_view", ())
-        self.n_features_per_view = list(getattr(model, widths, of_data))
+        widths = getattr(self.data, "n_features_per_view", ())
+        self.n_features_per_view = list(getattr(model, "n_features_per_view_", widths))
         self.has_coordinates = X is not None or stored_embedding(model) is not None
         """Whether there is an embedding, or views, by which a map can be laid out."""
 
