@@ -59,13 +59,6 @@ class Embedder:
             return next(iter(self.maps.values())).shape[1]
         return int(self.trace.start.to_graph[0].shape[1])
 
-    @property
-    def widths(self) -> list[int]:
-        """Number of features of each view."""
-        if self.trace is None:
-            return [len(self.map_from((p,))) for p in range(len(self.scalings))]
-        return [len(E) for E in self.trace.start.to_graph]
-
     def map_from(self, views: Pattern) -> Map:
         """Map from the scaled features of some views, side by side, to the embedding."""
         if self.trace is None:
@@ -89,8 +82,8 @@ class Embedder:
         n_views = len(self.scalings)
         if self.trace is None or not self.complete:
             return self
-        patterns = 2 ** (n_views - 1)
-        if patterns * sum(self.widths) * self.n_anchors * dtype.itemsize >= self.trace.nbytes:
+        all_maps = 2 ** (n_views - 1) * sum(E.size for E in self.trace.start.to_graph)
+        if all_maps * dtype.itemsize >= self.trace.nbytes:
             return self
         maps = {
             views: self.map_from(views).astype(dtype)

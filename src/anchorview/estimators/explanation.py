@@ -190,10 +190,6 @@ class ViewMaps(Protocol):
     def scalings(self) -> tuple[ViewScaling, ...]:
         """Scaling of each view."""
 
-    @property
-    def widths(self) -> list[int]:
-        """Number of features of each view."""
-
     def map_from(self, views: Pattern) -> Array:
         """Map from the scaled features of some views, side by side."""
 
@@ -215,7 +211,7 @@ class Readout:
         data = data if self.transform is None else self.transform(data)
         scalings, maps = self.embedder.scalings, {}
         for g, group in enumerate(data.groups):
-            widths = [self.embedder.widths[p] for p in group.views]
+            widths = [data.n_features_per_view[p] for p in group.views]
             W = self.embedder.map_from(group.views).astype(data.dtype)
             maps[g] = np.split(W, np.cumsum(widths)[:-1])
 

@@ -323,7 +323,6 @@ class VotesOfLandmarks:
         votes = given.shares[:, :, None] * np.eye(n_clusters)[given.labels]
         stacked = votes.transpose(1, 0, 2).reshape(votes.shape[1], -1)
         self._by_view = np.split(stacked, np.cumsum(counts)[:-1])
-        self.widths = list(counts)
         self.scalings = (ViewScaling(),) * len(counts)
 
     def map_from(self, views: Pattern) -> Array:
