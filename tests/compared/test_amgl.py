@@ -7,7 +7,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview.compared import _neighbor_graphs
 from anchorview.compared._neighbor_graphs import neighbor_graph
-from anchorview.compared.amgl import AMGL, MIN_TRACE, joint_eigenvectors, laplacian_traces
+from anchorview.compared.neighbor_graph_methods import (
+    AMGL,
+    MIN_TRACE,
+    joint_eigenvectors,
+    laplacian_traces,
+)
 from anchorview.core.neighbors import normalized_affinity
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from anchorview._utils.linalg import polar_factor
-from anchorview.compared.omsc import OMSC, nearest_codes
+from anchorview.compared.anchor_graph_methods import OMSC, nearest_codes
 
 
 def test_authors_program(vectors, toy):

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview.compared import SFMC
-from anchorview.compared.sfmc import anchor_neighbors, directly_sampled, fused_graph
+from anchorview.compared.bipartite_methods import anchor_neighbors, directly_sampled, fused_graph
 from helpers.data import clustered_views
 
 

@@ -4,7 +4,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
 from anchorview._utils.linalg import polar
-from anchorview.compared.uomvsc import (
+from anchorview.compared.neighbor_graph_methods import (
     UOMVSC,
     agreement_weights,
     fuse_graphs,

@@ -8,7 +8,7 @@ from scipy import io
 
 from anchorview import DALMC
 from anchorview.datasets import PAPER_SETS, convert
-from anchorview.experiments.data_sets import data_sets
+from anchorview.experiments.inputs import data_sets
 from anchorview.metrics import clustering_accuracy
 
 RNG = np.random.default_rng(0)

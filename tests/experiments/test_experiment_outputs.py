@@ -10,9 +10,9 @@ import re
 import pandas as pd
 import pytest
 
+from anchorview.experiments.evaluation import markdown_escaped
 from anchorview.experiments.figures import suite_figures
 from anchorview.experiments.outputs import protocol, write_outputs
-from anchorview.experiments.result_table import markdown_escaped
 from helpers.handmade import ODD, Book, done, whole_book
 from helpers.pages import ParsedPage
 

@@ -9,8 +9,7 @@ import pytest
 
 from anchorview import make_multiview
 from anchorview.experiments import external_methods
-from anchorview.experiments.data_sets import data_sets
-from anchorview.experiments.external_methods import check_method
+from anchorview.experiments.inputs import check_method, data_sets
 from anchorview.experiments.outputs import run_plan
 from anchorview.experiments.plan import ExperimentPlan, entries
 

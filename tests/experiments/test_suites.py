@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, find_method, method_class
-from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.inputs import DataSet
 from anchorview.experiments.plan import (
     LABEL_MODES,
     MODES,

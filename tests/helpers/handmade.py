@@ -2,8 +2,8 @@
 
 from itertools import count
 
-from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import evaluated
+from anchorview.experiments.inputs import DataSet
 from anchorview.experiments.jobs import METRICS, Job, Result
 from anchorview.experiments.plan import Entry
 

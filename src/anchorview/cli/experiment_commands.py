@@ -94,7 +94,7 @@ def run_suite(
 
     True classes are used for scores only, but in the modes oracle and published, which are marked.
     """
-    from anchorview.experiments.data_sets import data_sets
+    from anchorview.experiments.inputs import data_sets
     from anchorview.experiments.outputs import run_plan
     from anchorview.experiments.plan import SUITES, ExperimentPlan, read_plan
 
@@ -131,7 +131,7 @@ def check(
     ],
 ) -> None:
     """Check that a method of your own can be used in experiments, on small generated data."""
-    from anchorview.experiments.external_methods import check_method, is_external
+    from anchorview.experiments.inputs import check_method, is_external
 
     _import_from_here()
     if not is_external(method):
@@ -153,7 +153,7 @@ def list_suites(folder: Path | None = FOLDER) -> None:
     """List the suites and data sets, and how to obtain those of the paper."""
     from anchorview.datasets import PAPER_SETS
     from anchorview.datasets.paper_sets import OBTAIN
-    from anchorview.experiments.data_sets import data_sets
+    from anchorview.experiments.inputs import data_sets
     from anchorview.experiments.plan import SUITES
 
     sets, problem = {each.name: each for each in data_sets(None, None)}, ""

@@ -7,19 +7,13 @@ underscore hold what several methods share. The package may import `estimators.b
 `views` and `_utils`.
 """
 
-from anchorview.compared.amgl import AMGL
+from anchorview.compared.anchor_graph_methods import EOMSCCA, FPMVSCAG, OMSC, SMVSC
 from anchorview.compared.awmvc import AWMVC
+from anchorview.compared.bipartite_methods import LMVSC, MVSC, SFMC
 from anchorview.compared.bmvc import BMVC
 from anchorview.compared.concatenation import ConcatHDBSCAN, ConcatKMeans, ConcatSpectral
-from anchorview.compared.eomscca import EOMSCCA
-from anchorview.compared.graph_leiden import GraphLeiden
-from anchorview.compared.lmvsc import LMVSC
-from anchorview.compared.mvsc import MVSC
-from anchorview.compared.omsc import OMSC
+from anchorview.compared.neighbor_graph_methods import AMGL, UOMVSC, GraphLeiden
 from anchorview.compared.opmc import OPMC
-from anchorview.compared.sfmc import SFMC
-from anchorview.compared.smvsc import FPMVSCAG, SMVSC
-from anchorview.compared.uomvsc import UOMVSC
 
 __all__ = [
     "AMGL",

@@ -16,14 +16,19 @@ from anchorview._utils.errors import MissingPackageError
 from anchorview._utils.memory import free_memory, memory_budget
 from anchorview._utils.text import may_be_formula
 from anchorview._utils.threads import n_cores
-from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated, suite_results
-from anchorview.experiments.external_methods import check_method, is_external
+from anchorview.experiments.evaluation import (
+    NOT_RUN,
+    STATUS_TEXTS,
+    ResultTable,
+    evaluated,
+    markdown_escaped,
+    suite_results,
+)
 from anchorview.experiments.figures import Figure, suite_figures
+from anchorview.experiments.inputs import DataSet, check_method, is_external
 from anchorview.experiments.jobs import Result, Store
 from anchorview.experiments.plan import LABEL_MODES, Entry, ExperimentPlan, entries, left_out
 from anchorview.experiments.ranks import rankings
-from anchorview.experiments.result_table import ResultTable, markdown_escaped
 from anchorview.experiments.runner import Listener, run_jobs
 from anchorview.experiments.tables import RETURNED_TABLE, environment_table, tables
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page

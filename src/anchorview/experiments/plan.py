@@ -19,9 +19,9 @@ from anchorview.estimators.methods import (
     SettingValue,
     method_class,
 )
-from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.external_methods import (
+from anchorview.experiments.inputs import (
     SET_BY_JOBS,
+    DataSet,
     code_digest,
     default_settings,
     find_method,

@@ -11,11 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from anchorview.estimators.methods import REGISTRY
-from anchorview.experiments.evaluation import SuiteResults
+from anchorview.experiments.evaluation import (
+    ResultTable,
+    SuiteResults,
+    marks_of_ranks,
+    number_texts,
+)
 from anchorview.experiments.figures import Figure
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import ABLATIONS, LABEL_MODES
-from anchorview.experiments.result_table import ResultTable, marks_of_ranks, number_texts
 
 Name = TypeVar("Name", bound=Hashable)
 

@@ -31,8 +31,8 @@ from anchorview._utils.text import format_bytes, one_line
 from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import REGISTRY, method_class
-from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.external_methods import (
+from anchorview.experiments.inputs import (
+    DataSet,
     ExternalMethod,
     default_settings,
     find_method,

@@ -10,23 +10,21 @@ import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import method_class
-from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import (
     POSITION,
     STATUS_TEXTS,
-    SuiteResults,
-    suite_results,
-    wide,
-)
-from anchorview.experiments.jobs import METRICS
-from anchorview.experiments.plan import LABEL_MODES, MODES
-from anchorview.experiments.ranks import rankings, similar_to_best
-from anchorview.experiments.result_table import (
     ResultTable,
+    SuiteResults,
     file_names,
     marks_of_ranks,
     number_texts,
+    suite_results,
+    wide,
 )
+from anchorview.experiments.inputs import DataSet
+from anchorview.experiments.jobs import METRICS
+from anchorview.experiments.plan import LABEL_MODES, MODES
+from anchorview.experiments.ranks import rankings, similar_to_best
 
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """Relative changes of the objective in the table of convergence, besides DALMC's `tol`."""
