@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 
 from anchorview import DALMC
 from anchorview._utils import memory
-from anchorview._utils.memory import (
-    free_memory,
-    memory_budget,
-    require_memory,
-)
+from anchorview._utils.memory import free_memory, memory_budget, require_memory
 from anchorview.datasets.formats.npy import NpyView, open_npy
 from helpers.command_line import printed_by
 
@@ -82,10 +78,7 @@ def counting_view(tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "error", "message"),
-    [
-        ("20kB", MemoryError, r"\d+ kB.* 20 kB"),
-        ("much", ValueError, "memory_limit"),
-    ],
+    [("20kB", MemoryError, r"\d+ kB.* 20 kB"), ("much", ValueError, "memory_limit")],
 )
 def test_too_low_or_invalid_limits_raise_before_reading(counting_view, limit, error, message):
     with pytest.raises(error, match=message):

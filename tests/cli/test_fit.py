@@ -72,8 +72,7 @@ def test_without_k_the_number_is_chosen_and_explained(data, out, chosen, views_a
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [("10", 10), ("2-4", range(2, 5)), ("10,5,5", [5, 10]), ("7-7", 7)],
+    ("text", "value"), [("10", 10), ("2-4", range(2, 5)), ("10,5,5", [5, 10]), ("7-7", 7)]
 )
 def test_formats_of_k(data, fits, text, value):
     run("fit", data, "-k", text)

@@ -66,10 +66,7 @@ def test_module_and_completion(monkeypatch):
 @pytest.mark.system
 @pytest.mark.parametrize(
     ("script", "n_files", "number"),
-    [
-        (pausing_script(("candidates",)), 1, signal.SIGINT),
-        (PAUSE_IN_FSYNC, 2, signal.SIGTERM),
-    ],
+    [(pausing_script(("candidates",)), 1, signal.SIGINT), (PAUSE_IN_FSYNC, 2, signal.SIGTERM)],
     ids=["fitting", "writing"],
 )
 def test_an_interrupt_keeps_the_old_file_and_leaves_no_other(data, out, script, n_files, number):

@@ -5,11 +5,7 @@ import pytest
 
 from anchorview import MultiViewData
 from anchorview.compared import FPMVSCAG, LMVSC, OMSC, SMVSC
-from anchorview.compared._anchor_graph import (
-    AnchorGraphModel,
-    gcca_embedding,
-    singular_vectors,
-)
+from anchorview.compared._anchor_graph import AnchorGraphModel, gcca_embedding, singular_vectors
 from anchorview.compared._bipartite import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
 from helpers.data import clustered_views

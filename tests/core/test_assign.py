@@ -6,12 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
 from anchorview.core import blockwise_kmeans
-from anchorview.core.assign import (
-    Assignment,
-    assigned,
-    cluster_spread,
-    labels_of_runs,
-)
+from anchorview.core.assign import Assignment, assigned, cluster_spread, labels_of_runs
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 
 

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from anchorview._utils import memory
-from helpers.view_files import (
-    error_of,
-    frame,
-    write_tables,
-)
+from helpers.view_files import error_of, frame, write_tables
 
 BIG = np.zeros((2000, 500))
 IDS = [f"s{i}" for i in range(2000)]

@@ -191,10 +191,7 @@ def test_views_without_common_ids_are_refused(tmp_path, suffix, ids, other_ids, 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize(
     ("first", "message"),
-    [
-        ([0.5, 1, 2, 3, 4], "0.5"),
-        ([1, 2, 2, 3, 4], "'2' occurs more than once"),
-    ],
+    [([0.5, 1, 2, 3, 4], "0.5"), ([1, 2, 2, 3, 4], "'2' occurs more than once")],
     ids=["fractions", "repeated"],
 )
 def test_first_column_that_cannot_be_ids(tmp_path, suffix, first, message):

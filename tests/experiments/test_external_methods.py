@@ -107,11 +107,7 @@ def test_what_is_refused(name, message):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("mine:random", "random_state"),
-        ("mine:more", "7 clusters"),
-    ],
+    ("name", "message"), [("mine:random", "random_state"), ("mine:more", "7 clusters")]
 )
 def test_what_is_warned_of(name, message):
     assert any(message in warning for warning in check_method(name))

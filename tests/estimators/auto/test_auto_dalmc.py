@@ -12,10 +12,7 @@ from anchorview._utils import linalg, memory
 from anchorview._utils.progress import listen_to_progress
 from anchorview.estimators.auto import auto_dalmc, model_fit
 from anchorview.estimators.partitions import candidates
-from anchorview.estimators.partitions.candidates import (
-    POOL,
-    CandidateError,
-)
+from anchorview.estimators.partitions.candidates import POOL, CandidateError
 from anchorview.metrics import clustering_accuracy
 from helpers.auto_models import candidate_labels
 from helpers.candidates import make_candidates_fail

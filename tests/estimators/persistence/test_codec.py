@@ -8,12 +8,7 @@ import pandas as pd
 import pytest
 
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.estimators.persistence.codec import (
-    decode,
-    encode,
-    require,
-    validate,
-)
+from anchorview.estimators.persistence.codec import decode, encode, require, validate
 
 Letter = Literal["a", "b"]
 INDEX = {"data": [1], "name": None}

@@ -13,13 +13,7 @@ from anchorview import __version__
 from anchorview._utils.errors import OutputFileError
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.persistence.model_file import FORMAT_VERSION
-from helpers.model_files import (
-    error_of,
-    forge,
-    forge_array,
-    forge_document,
-    members_of,
-)
+from helpers.model_files import error_of, forge, forge_array, forge_document, members_of
 
 
 def test_an_existing_file_is_replaced_completely_or_not_at_all(dalmc, saved, monkeypatch):
