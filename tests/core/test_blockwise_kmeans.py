@@ -36,7 +36,8 @@ def refine_centroids(rows, starts, normalize=False, max_steps=300):
 
 
 def inertia(points, centroids):
-    return ((points[:, None] - centroids) ** 2).sum(axis=2).min(axis=1).sum()
+    _, distances = pairwise_distances_argmin_min(points, centroids)
+    return float(np.square(distances, dtype=np.float64).sum())
 
 
 @pytest.fixture
@@ -169,11 +170,6 @@ def many_points(n, k, width=12, noise=0.25, seed=0, dtype=np.float32):
     return points.astype(dtype)
 
 
-def nearest_inertia(points, centroids):
-    _, distances = pairwise_distances_argmin_min(points, centroids)
-    return float(np.square(distances, dtype=np.float64).sum())
-
-
 @pytest.fixture
 def always_sampled(set_constants):
     """Few rows are clustered as many are: from a sample, in blocks."""
@@ -188,7 +184,7 @@ def test_inertia_is_that_of_scikit_learn(always_sampled, k, n_init):
     rows = many_points(8000, k)
     expected = KMeans(k, n_init=n_init, random_state=0).fit(rows)
     rule = fit_assignment(BlockedRows(rows, 999), k, n_init=n_init, **KMEANS)
-    assert nearest_inertia(rows, rule.centroids) < 1.01 * expected.inertia_
+    assert inertia(rows, rule.centroids) < 1.01 * expected.inertia_
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -198,7 +194,7 @@ def test_blocks_hardly_matter_for_many_clusters(always_sampled, dtype):
     again = fit_assignment(BlockedRows(rows, 700), 120, n_init=2, **KMEANS)
     np.testing.assert_array_equal(again.centroids, rules[0].centroids)
     assert adjusted_rand_score(rules[0](rows), rules[1](rows)) > 0.99
-    inertias = [nearest_inertia(rows, rule.centroids) for rule in rules]
+    inertias = [inertia(rows, rule.centroids) for rule in rules]
     assert inertias[0] == pytest.approx(inertias[1], rel=2e-3)
 
 
@@ -217,7 +213,7 @@ def test_fewer_distinct_rows_than_clusters(always_sampled):
     rows = np.repeat(distinct, 20, axis=0)
     rule = fit_assignment(BlockedRows(rows, 500), 120, n_init=1, **KMEANS)
     assert rule.centroids.shape == (120, 12)
-    assert nearest_inertia(rows, rule.centroids) < 1e-6 * np.square(rows).sum()
+    assert inertia(rows, rule.centroids) < 1e-6 * np.square(rows).sum()
     labels = rule(rows).reshape(90, 20)
     assert (labels == labels[:, :1]).all()
     assert len(np.unique(labels)) == 90

@@ -65,9 +65,6 @@ def assert_nothing_left(folder):
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
-# Arrays.
-
-
 def save_npz(path):
     np.savez(path, a=TALL, b=WIDE, y=LABELS, available=AVAILABLE)
     return path
@@ -135,12 +132,6 @@ def test_zero_rows_are_missing_only_if_asked_for(tmp_path, block_bytes, name, si
     assert np.isnan(np.load(marked / "a.npy")[5]).all()
 
 
-# Names.
-
-
-# Tables.
-
-
 INTS = pd.Index([7, 5, 3], name="id")
 NULLABLE = {"x": pd.array([1, None, 3], "Int64"), "y": [True, False, True]}
 TABLES = {
@@ -172,9 +163,6 @@ def test_tables(tmp_path, block_bytes, files, size):
     assert_read_the_same(source, convert(source, tmp_path / "new"))
     marked = convert(source, tmp_path / "marked", zero_rows_missing=True)
     assert_read_the_same(source, marked, zero_rows_missing=True)
-
-
-# The folder is complete or does not exist.
 
 
 @pytest.mark.parametrize("name", ["new", "new/mine.txt"])

@@ -24,9 +24,6 @@ def read_with_warnings(path, **options):
     return view, [str(warning.message) for warning in caught]
 
 
-# Dialects.
-
-
 @pytest.mark.parametrize("dialect", DIALECTS, ids=range(len(DIALECTS)))
 def test_dialects_are_read_exactly(dialect, tmp_path):
     table = planted()
@@ -94,9 +91,6 @@ def test_one_warning_for_files_that_are_alike(tmp_path):
         opened = open_views(convert(folder, tmp_path / "new"))
     assert len(caught) == 1
     np.testing.assert_array_equal(opened.views["c"][:], [[1.5], [2.5]])
-
-
-# Cells.
 
 
 def test_only_empty_cells_are_missing(tmp_path):

@@ -130,9 +130,6 @@ def test_parquet_folder(tmp_path):
     assert data.views["b"].ids(slice(3, 5)).tolist() == IDS[3:5]
 
 
-# Opening reads what describes the views, not the views.
-
-
 def bytes_read():
     return int(Path("/proc/self/io").read_text().split()[1])
 

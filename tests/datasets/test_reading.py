@@ -64,9 +64,6 @@ def assert_same(found, expected):
     assert abs(found - expected).max() == 0
 
 
-# Views.
-
-
 def test_views_and_labels_are_read(saved):
     data = read_views(saved)
     assert len(data.views) == (2 if saved.suffix == ".npz" else 3)
@@ -149,9 +146,6 @@ def test_other_arrays_in_archives_are_refused(npz, other):
     assert "'other' holds" in error_of(npz(a=TALL, other=other))
 
 
-# Class labels.
-
-
 @pytest.mark.parametrize(
     "name", ["y", "Y", "gt", "truth", "truelabel", "Label", "labels", "TARGET", "gnd"]
 )
@@ -183,9 +177,6 @@ INVALID_LABELS = {
 @pytest.mark.parametrize("labels", INVALID_LABELS.values(), ids=INVALID_LABELS)
 def test_invalid_labels_are_refused(npz, labels):
     assert "'y' is named like class labels" in error_of(npz(view=TALL, y=labels))
-
-
-# Samples in rows or columns.
 
 
 @pytest.mark.parametrize(
@@ -223,9 +214,6 @@ def test_samples_become_rows_in_matlab_files_only(mat5, npz, shapes, labeled, tr
 )
 def test_different_numbers_of_samples_are_refused(npz, arrays, message):
     assert message in error_of(npz(**arrays))
-
-
-# Samples that lack views.
 
 
 @pytest.mark.parametrize(
@@ -268,12 +256,6 @@ def test_all_marks_of_missing_rows_are_combined(npz):
     data = read_views(path, zero_rows_missing=True)
     np.testing.assert_array_equal(data.available, expected)
     np.testing.assert_array_equal(data.views["a"], with_nan)
-
-
-# Other files.
-
-
-# Hostile and damaged files.
 
 
 class Bomb:

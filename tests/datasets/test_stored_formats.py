@@ -73,9 +73,6 @@ def view(request, tmp_path):
     return request.param(tmp_path)
 
 
-# Reading.
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(ends=st.tuples(*[st.none() | st.integers(-N - 3, N + 3)] * 2))
 def test_any_slice(view, ends):
@@ -115,9 +112,6 @@ def test_npy_number_types(tmp_path, dtype, order):
     np.testing.assert_array_equal(view[3:8], array[3:8])
 
 
-# Memory maps.
-
-
 @pytest.mark.parametrize("offset", [0, 1, 6, mmap.ALLOCATIONGRANULARITY, 3 * 4096 + 20])
 @pytest.mark.parametrize("mode", ["r", "r+"])
 def test_slices_of_memory_maps(tmp_path, offset, mode):
@@ -129,9 +123,6 @@ def test_slices_of_memory_maps(tmp_path, offset, mode):
         assert view.path == tmp_path / "a.bin"
         np.testing.assert_array_equal(view[:], expected)
         np.testing.assert_array_equal(view[2:4], expected[2:4])
-
-
-# Parquet.
 
 
 def test_ids_of_slices_and_nulls_of_parquet(tmp_path):
@@ -148,9 +139,6 @@ def test_ids_of_slices_and_nulls_of_parquet(tmp_path):
     pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
     found = parquet_view(tmp_path / "a.parquet", ReadOptions(), "")[:]
     np.testing.assert_array_equal(found, [[1, 1, 0.5], [np.nan, 0, np.nan], [3, np.nan, 1.5]])
-
-
-# Damaged files.
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

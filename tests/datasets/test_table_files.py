@@ -57,9 +57,6 @@ def test_single_parquet_file_stays_on_disk(tmp_path, set_constants):
     np.testing.assert_array_equal(labels, DALMC(3, random_state=0).fit_predict(read_views(path)))
 
 
-# Excel.
-
-
 @pytest.fixture
 def workbook(tmp_path):
     """Two sheets with ids in another order, a gap and a code, one with labels and an empty one."""

@@ -14,9 +14,6 @@ PROTEIN = "id,p1\nc,7\n12,8\n"
 UNION = ["c", "12", "0012", "NA"]
 
 
-# Samples and their ids.
-
-
 def test_samples_are_the_union_in_order_of_first_appearance(tmp_path):
     data = read_views(write(tmp_path, rna_csv=RNA, protein_csv=PROTEIN))
     assert list(data.views) == ["protein", "rna"]
@@ -47,12 +44,6 @@ def test_views_are_in_natural_order_and_other_files_named(tmp_path):
     with pytest.warns(UserWarning, match=r"'b\.txt', 'nested'"):
         data = read_views(tmp_path)
     assert list(data.views) == ["RNA_1", "RNA_2", "RNA_10"]
-
-
-# Parquet.
-
-
-# Class labels.
 
 
 @pytest.mark.parametrize("name", ["labels", "y", "target", "Labels", "gt"])
@@ -89,9 +80,6 @@ def test_labels_in_csv(tmp_path, labels, expected):
 )
 def test_refused_labels(tmp_path, labels, message):
     assert message in error_of(write(tmp_path, v_csv="id,x\na,1\nb,2\n", labels_csv=labels))
-
-
-# Refused folders and tables.
 
 
 def test_folder_without_views(tmp_path):
@@ -149,8 +137,6 @@ def test_parquet_columns_that_are_no_features(tmp_path, column):
         assert "a.parquet: column 'y'" in message
         assert "views=" in message
 
-
-# Sample ids and headers that are not what they seem to be.
 
 X = np.arange(10.0).reshape(5, 2) / 4 + 1
 

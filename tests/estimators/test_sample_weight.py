@@ -2,7 +2,6 @@
 
 import pickle
 
-import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,13 +9,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
+from anchorview import DALMC, AutoDALMC, MultiViewData, load
 from anchorview.compared import OPMC
 from anchorview.core import assign
 from anchorview.core.blockwise_kmeans import EmbeddedRows, sampled_rows
 from anchorview.estimators.auto import auto_dalmc
 from anchorview.inspection import cluster_markers
 from anchorview.sources import disk_source
+from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 
 N, K, WIDTHS = 240, 4, (10, 8, 30)
@@ -89,21 +89,21 @@ def test_integer_weights_are_repeated_samples(kind, params):
     np.testing.assert_allclose(found.transform(views), expected.transform(views), atol=1e-7)
 
 
+def held(views, where, folder):
+    """The views in memory, files or Dask."""
+    if where == "dask":
+        return in_dask(views, 60)
+    return views if where == "memory" else stored(folder, views)
+
+
 @pytest.mark.parametrize("kind", ["complete", "missing"])
 @pytest.mark.parametrize("where", ["files", "out", "dask"])
 def test_files_and_dask_weigh_samples_as_memory_does(kind, where, tmp_path, set_constants):
     set_constants(disk_source, PART=20_000, PRODUCTS_PER_PART=0)
     views, w = views_of(kind), weights()
     expected = model_of().fit(views, sample_weight=w)
-    given, out = views, {}
-    if where == "dask":
-        given = {name: da.from_array(X, chunks=(60, -1)) for name, X in views.items()}
-    else:
-        for name, X in views.items():
-            np.save(tmp_path / f"{name}.npy", X)
-        given = open_views(tmp_path)
-        out = {"out": tmp_path / "results"} if where == "out" else {}
-    found = model_of().fit(given, sample_weight=w, **out)
+    out = tmp_path / "results" if where == "out" else None
+    found = model_of().fit(held(views, where, tmp_path), sample_weight=w, out=out)
     assert_equal_models(found, expected)
     np.testing.assert_allclose(np.asarray(found.embedding_), expected.embedding_, atol=1e-8)
     np.testing.assert_array_equal(np.asarray(found.labels_), expected.labels_)
@@ -213,14 +213,7 @@ def test_auto_weighs_samples_as_repeated_ones(where, selects, tmp_path, set_cons
     (views, y), w = separated(), weights()
     repeated = np.repeat(np.arange(N), w)
     expected = auto().fit({name: X[repeated] for name, X in views.items()})
-    given = views
-    if where == "dask":
-        given = {name: da.from_array(X, chunks=(60, -1)) for name, X in views.items()}
-    elif where == "files":
-        for name, X in views.items():
-            np.save(tmp_path / f"{name}.npy", X)
-        given = open_views(tmp_path)
-    found = auto().fit(given, sample_weight=w)
+    found = auto().fit(held(views, where, tmp_path), sample_weight=w)
     labels = np.asarray(found.labels_)
     assert adjusted_rand_score(labels[repeated], expected.labels_) >= 0.99
     assert adjusted_rand_score(labels, y) > 0.95

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, open_views
+from anchorview import DALMC, AutoDALMC, MultiViewData
 from anchorview.report import write_fit_report
+from helpers.dask_problems import stored
 from helpers.data import clustered_views
 from helpers.pages import ParsedPage
 from helpers.tables import customer_views
@@ -129,8 +130,6 @@ def test_reports_of_other_labels_and_of_one_cluster(tmp_path):
 
 
 def test_views_on_disk_are_not_drawn_but_their_fit_is(tmp_path):
-    for name, view in VIEWS.items():
-        np.save(tmp_path / f"{name}.npy", view)
-    model = DALMC(K, random_state=0).fit(open_views(tmp_path))
+    model = DALMC(K, random_state=0).fit(stored(tmp_path, VIEWS))
     write_fit_report(tmp_path / "report.html", model)
     assert ParsedPage(tmp_path / "report.html").attributes("canvas")

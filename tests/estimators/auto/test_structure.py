@@ -85,8 +85,7 @@ def test_structure_does_not_depend_on_the_order_of_the_samples():
 
 def continuum(kind, n=300):
     rng = np.random.default_rng(0)
-    t = rng.random((n, 1))
-    base = {"line": t, "square": rng.random((n, 2))}[kind]
+    base = rng.random((n, 1 if kind == "line" else 2))
     return [
         base @ rng.standard_normal((base.shape[1], d)) + 0.03 * rng.standard_normal((n, d))
         for d in (10, 12)

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 import anchorview
 from anchorview import AutoDALMC, MultiViewData, inspection, make_multiview
+from helpers.dask_problems import in_dask, stored
 
 NAMES = np.array(["oak", "elm", "ash", "yew"], dtype=object)
 
@@ -156,10 +157,8 @@ def test_grid_search(planted):
 
 def test_files(planted, fitted, tmp_path):
     views, y = planted
-    for p, view in enumerate(views):
-        np.save(tmp_path / f"view_{p}.npy", view)
-    stored = [np.load(tmp_path / f"view_{p}.npy", mmap_mode="r") for p in range(len(views))]
-    model = auto().fit(stored, some(y), out=tmp_path / "out")
+    files = stored(tmp_path, {f"view_{p}": view for p, view in enumerate(views)})
+    model = auto().fit(files, some(y), out=tmp_path / "out")
     assert np.array_equal(model.labels_, fitted.labels_)
     assert np.array_equal(np.load(tmp_path / "out" / "labels.npy"), fitted.labels_)
     assert np.array_equal(np.load(tmp_path / "out" / "confidence.npy"), fitted.confidence_)
@@ -174,10 +173,8 @@ def test_second_clusters_in_files(planted, tmp_path):
 
 
 def test_dask(planted, fitted):
-    dask_array = pytest.importorskip("dask.array")
     views, y = planted
-    in_dask = [dask_array.from_array(view, chunks=(100, -1)) for view in views]
-    model = auto().fit(in_dask, some(y))
+    model = auto().fit(in_dask({f"view_{p}": view for p, view in enumerate(views)}, 100), some(y))
     assert np.array_equal(model.labels_.compute(), fitted.labels_)
 
 

@@ -59,9 +59,6 @@ def test_damage_is_detected(saved):
         assert "is damaged" in error_of(saved)
 
 
-# Files with correct checksums.
-
-
 class Bomb:
     def __reduce__(self):
         return sys.exit, ("a pickle was run",)

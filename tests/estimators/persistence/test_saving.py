@@ -197,9 +197,6 @@ def test_models_that_could_not_be_loaded_are_not_saved(request, tmp_path, fixtur
     assert not list(tmp_path.iterdir())
 
 
-# Forged files
-
-
 def test_parameters_newer_than_the_file_have_their_defaults(saved):
     params = document_of(members_of(saved))["params"]
     del params["n_init"]
