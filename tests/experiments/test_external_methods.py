@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anchorview import make_multiview
-from anchorview.experiments import external_methods
+from anchorview.experiments import inputs
 from anchorview.experiments.inputs import check_method, data_sets
 from anchorview.experiments.outputs import run_plan
 from anchorview.experiments.plan import ExperimentPlan, entries
@@ -75,8 +75,8 @@ def folder(tmp_path, monkeypatch):
     yield tmp_path
     for name in ("mine", "broken", "own_method"):
         sys.modules.pop(name, None)
-    external_methods.imported.cache_clear()
-    external_methods.code_digest.cache_clear()
+    inputs.imported.cache_clear()
+    inputs.code_digest.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["mine:concatenation", "mine:Fits", "own_method:LateFusion"])
@@ -130,7 +130,7 @@ def test_grids_and_columns_of_external_methods():
 
 def test_a_changed_method_is_run_again(folder):
     def key():
-        external_methods.code_digest.cache_clear()
+        inputs.code_digest.cache_clear()
         plan = ExperimentPlan(methods=("mine:concatenation",), modes=("default",))
         (entry,) = entries(plan, data_sets(None, ["digits"]))
         return entry.job.key("")
