@@ -312,11 +312,12 @@ def _with_codes(text: bytes, separator: str) -> Iterator[str]:
     """Lines of a block that seem to have a field that is an integer with leading zeros."""
     # In UTF-16 and UTF-32, zeros are beside every common character.
     text = b"\n" + text.replace(b"\0", b"") + b"\n"
+    end = re.escape(separator)
     starts = {
         text.rfind(b"\n", 0, found.start() + 1) + 1
         # One after the other: patterns that begin with a single character are fast.
-        for before in ("\n", '"', separator)
-        for found in re.finditer(f"{re.escape(before)}0[0-9]".encode(), text)
+        for before in ("\n", '"', end)
+        for found in re.finditer(f'{before}0[0-9]+(?=["\r\n]|{end})'.encode(), text)
     }
     for start in sorted(starts):
         yield text[start : text.index(b"\n", start)].decode("ascii", "replace")

@@ -85,7 +85,8 @@ class Table(ABC):
         self, name: str, texts: "pd.Series[Any]", values: "pd.Series[Any]", kind: str
     ) -> bool:
         """Whether all texts became numbers or dates; if nearly all did, that is a doubt."""
-        failed = np.flatnonzero(texts.notna() & values.isna() & (texts.str.lower() != "nan"))
+        failed = np.flatnonzero(texts.notna() & values.isna())
+        failed = failed[(texts.iloc[failed].str.lower() != "nan").to_numpy()]
         if len(failed) and 2 * len(failed) < (n_known := texts.count()):
             self.doubts[name] = (
                 f"{self.subject}: column {quoted(name)} has {kind}, but {len(failed)} of {n_known} "
@@ -139,12 +140,11 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
         raise DataFileError(
             f"row {missing[0] + 1} has no sample id. Add it, or remove rows above the header."
         )
-    texts = pd.Index([str(sample) for sample in ids])
-    points = pd.Series(texts).str.replace(",", ".")
+    texts = pd.Index(list(map(str, ids)))
     # The first id tells at once that most ids are no numbers.
-    if options.id_column is True and pd.to_numeric(points[:1], errors="coerce").notna().all():
+    if options.id_column is True and _numbers_of(texts[:1]).notna().all():
         # Numbers that are not all integers are measurements, also with decimal commas.
-        numbers = pd.to_numeric(points, errors="coerce").astype(np.float64)
+        numbers = _numbers_of(texts)
         fractions = np.flatnonzero(numbers % 1 != 0)
         if numbers.notna().all() and len(fractions):
             raise DataFileError(
@@ -158,6 +158,11 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
             f"first column is not the sample id, {NO_IDS}."
         )
     return texts
+
+
+def _numbers_of(texts: "pd.Index[Any]") -> "pd.Series[Any]":
+    points = pd.Series(texts).str.replace(",", ".")
+    return pd.to_numeric(points, errors="coerce").astype(np.float64)
 
 
 def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "pd.Index[Any]":
