@@ -21,11 +21,13 @@ from anchorview.datasets.file_contents import (
 )
 from anchorview.datasets.formats.array_stores import (
     ZARR_METADATA,
+    is_hdf5,
     open_annotated,
     open_hdf5,
+    open_matlab73,
     open_zarr,
+    read_matlab5,
 )
-from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5
 from anchorview.datasets.formats.npy import open_npy_folder, read_npz
 from anchorview.datasets.formats.table import all_numbers
 from anchorview.datasets.formats.table_files import TABLE_SUFFIXES, open_parquet, read_tables

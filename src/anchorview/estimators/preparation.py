@@ -30,8 +30,7 @@ from anchorview.preprocessing import (
     TableEncoder,
     WordTfidf,
 )
-from anchorview.preprocessing.counts import CountTransformer
-from anchorview.preprocessing.view_transformer import ViewTransformer
+from anchorview.preprocessing.view_transformer import CountTransformer, ViewTransformer
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_views import NUMBERS, FittedColumns

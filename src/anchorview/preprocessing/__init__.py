@@ -17,11 +17,15 @@ names, and in pipelines.
 ===================  ===============================================================================
 """
 
-from anchorview.preprocessing.counts import CenteredLogRatio, LogNormalizer, PeakTfidf
-from anchorview.preprocessing.imputation import CellImputer
 from anchorview.preprocessing.similarity import Similarity
 from anchorview.preprocessing.table_encoder import TableEncoder
 from anchorview.preprocessing.texts import WordTfidf
+from anchorview.preprocessing.view_transformer import (
+    CellImputer,
+    CenteredLogRatio,
+    LogNormalizer,
+    PeakTfidf,
+)
 
 __all__ = [
     "CellImputer",

@@ -1,7 +1,7 @@
-"""One module per file format: reading, opening by slices, writing.
+"""File formats: reading, opening by slices, writing.
 
-``csv``, ``excel`` and ``parquet`` are kinds of ``table.Table``; ``table_files`` chooses among them,
-matches their samples and finds the class labels, so that only it is in the table of formats.
+Tables of ``csv``, ``parquet`` and Excel (in ``table_files``) are kinds of ``table.Table``;
+``table_files`` chooses among them, matches their samples and finds the class labels.
 ``datasets.reading`` has one entry per format; suffixes and error messages follow from it. Modules
 here import ``_utils``, ``views`` and the modules of ``datasets`` on the contents of files.
 """
