@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from anchorview.compared.awmvc import AWMVC
+from anchorview.compared.factorization_methods import AWMVC
 from helpers.data import clustered_views
 from helpers.problems import problems
 

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.compared.opmc import OnePassSolver, centered_views
+from anchorview.compared.factorization_methods import OnePassSolver, centered_views
 
 
 def zscored(views):

@@ -8,12 +8,11 @@ underscore hold what several methods share. The package may import `estimators.b
 """
 
 from anchorview.compared.anchor_graph_methods import EOMSCCA, FPMVSCAG, OMSC, SMVSC
-from anchorview.compared.awmvc import AWMVC
 from anchorview.compared.bipartite_methods import LMVSC, MVSC, SFMC
 from anchorview.compared.bmvc import BMVC
 from anchorview.compared.concatenation import ConcatHDBSCAN, ConcatKMeans, ConcatSpectral
+from anchorview.compared.factorization_methods import AWMVC, OPMC
 from anchorview.compared.neighbor_graph_methods import AMGL, UOMVSC, GraphLeiden
-from anchorview.compared.opmc import OPMC
 
 __all__ = [
     "AMGL",

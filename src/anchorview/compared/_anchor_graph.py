@@ -30,15 +30,13 @@ from anchorview.compared._view_scaling import standardized_views
 from anchorview.views.container import MultiViewData
 
 MIN_UNEXPLAINED = 1e-6
-"""Minimum share of a view's squared norm that counts as residual: weights stay finite, and are not
-decided by rounding in single precision."""
+"""Minimum share of a view's squared norm that counts as residual, above rounding."""
 
 SINGULAR_VALUE_TOLERANCE = 1e-6
 """Singular values below this share of the largest are rounding errors."""
 
 GCCA_RIDGE = 0.01
-"""Ridge of the whitening in `gcca_embedding`, relative to a view's largest squared singular
-value."""
+"""Ridge of the whitening, which favors strong directions: a share of the largest eigenvalue."""
 
 MIN_ITERATIONS = 10
 """Iterations before the change of the objective is checked."""
@@ -48,15 +46,12 @@ class AnchorGraphModel:
     """State of the alternation and its updates; letters as in the module's docstring.
 
     With `weighted_z`, each update minimizes the objective or, where its quadratic term has no
-    simple minimizer, an upper bound that touches it at the present state, with the largest
-    eigenvalue in place of the Hessian: in ``Z`` if the bases ``B_v = W_v A`` are not orthonormal,
-    in ``A`` if m > d or some d_v < d, in ``W_v`` if d_v < d. So the objective never increases.
-    Without `weighted_z`, as in the authors' programs, every quadratic term is treated as constant,
-    and the update of ``Z`` weights all views equally.
+    simple minimizer, an upper bound that touches it, with the largest eigenvalue in place of the
+    Hessian: in ``Z`` if the bases ``B_v = W_v A`` are not orthonormal, in ``A`` if m > d or some
+    d_v < d, in ``W_v`` if d_v < d. Without it, as in the authors' programs, every quadratic term
+    is treated as constant, and the update of ``Z`` weights all views equally.
 
-    ``A`` is initially zero, which makes the first ``W_v`` leading blocks of the identity. A view of
-    importance ``w_v`` counts like ``w_v`` copies of it, which share the weight ``a_v``: ``a_v^2``
-    becomes ``a_v^2 / w_v``.
+    A view of importance ``w_v`` counts like ``w_v`` copies: ``a_v^2`` becomes ``a_v^2 / w_v``.
     """
 
     def __init__(
@@ -72,6 +67,7 @@ class AnchorGraphModel:
         self.weighted_z = weighted_z
         self.importance = importance * np.ones(len(views))
         self.weights = self.importance / len(views)
+        # The first projections are leading blocks of the identity then.
         self.anchors = np.zeros((n_components, graph.shape[1]))
         self.projections: list[Array] = []
         self._squared_norms = np.array([squared_norm(X) for X in views])
@@ -131,10 +127,9 @@ class AnchorGraphModel:
         self.anchors = polar_factor(target)
 
     def update_graph(self, ridge: float, target: Array | float = 0.0) -> None:
-        """Update ``Z`` for the term ``ridge * ||Z - target||^2``.
+        """``Z = simplex((sum_v a_v^2 X_v B_v + ridge target) / (sum_v a_v^2 + ridge))``.
 
-        With `weighted_z`, ``simplex((sum_v a_v^2 X_v B_v + ridge target) / (sum_v a_v^2 + ridge))``
-        for orthonormal bases; otherwise ``(sum_v X_v B_v + V ridge target)`` above, for V views.
+        Without `weighted_z`, ``a_v^2`` is 1, and the ridge counts once per view above the line.
         """
         squares = self.squares
         total, bases = squares.sum(), self.bases
@@ -169,10 +164,7 @@ def _largest_eigenvalue(S: Array) -> float:
 
 
 def singular_vectors(graph: Matrix, count: int | None = None) -> tuple[Array, Array]:
-    """Left and right singular vectors of a tall matrix, all or those of the largest values.
-
-    Without those of numerically zero values, which unused anchors make arbitrary.
-    """
+    """Singular vectors of a tall matrix, without those of zero values: unused anchors."""
     gram, m = graph.T @ graph, graph.shape[1]
     leading = None if count is None else (max(0, m - count), m - 1)
     squares, V = eigh(gram.toarray() if sparse.issparse(gram) else gram, subset_by_index=leading)
@@ -184,11 +176,7 @@ def singular_vectors(graph: Matrix, count: int | None = None) -> tuple[Array, Ar
 def gcca_embedding(
     views: Sequence[Matrix], n_components: int, importance: Array | float = 1.0
 ) -> Array:
-    """Generalized canonical correlation analysis: scores of what the views have in common.
-
-    These are the leading principal components of the views' leading principal components, which are
-    whitened up to a ridge that favors strong directions.
-    """
+    """Generalized canonical correlation analysis: components of the views' whitened components."""
     whitened = []
     for w, X in zip(importance * np.ones(len(views)), views, strict=True):
         V, s = leading_directions(X, min(n_components, *X.shape))

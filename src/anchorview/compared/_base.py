@@ -34,19 +34,14 @@ class BaselineResult:
     objective: Sequence[float]
     """Objective after each iteration."""
     view_weights: Array | None = None
-    """Weight of each view; the weights sum to 1. None if the method does not weight views."""
+    """Weights of the views with the sum 1; None if the method does not weight views."""
     embedding: Array | None = None
-    """One row per sample, if the method computes an embedding."""
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 @dataclass(eq=False, repr=False)
 class Baseline(MultiViewClusterer):
-    """Base class: a subclass clusters complete data in `_cluster`.
-
-    Its annotated attributes are keyword parameters. `ranges` are constraints of parameters that
-    differ from these, and shared parts of its docstring are filled in.
-    """
+    """A subclass clusters complete data in `_cluster`; its annotated attributes are parameters."""
 
     n_clusters: int = 8
 
@@ -203,10 +198,7 @@ Item = TypeVar("Item")
 def iterations(
     objective: Sequence[float], max_iter: int, tol: float = 0.0, *, least: int = 3
 ) -> Iterator[int]:
-    """Yield 1, 2, ... until the relative change of the objective is below `tol`.
-
-    The caller appends to the objective; the change is checked from the iteration `least` on.
-    """
+    """Yield until the relative change of the objective, to which the caller appends, is small."""
     for done in range(1, max_iter + 1):
         yield done
         report_progress("iterating", done, max_iter)
@@ -239,10 +231,7 @@ def sum_by_cluster(labels: Array, n_clusters: int, X: Matrix) -> Array:
 
 
 def fill_empty_clusters(labels: Array, misfit: Array, n_clusters: int) -> Array:
-    """Labels in which every cluster has a sample; returned unchanged if that is so already.
-
-    An empty cluster takes a sample with the largest `misfit`, but never the best one of a cluster.
-    """
+    """Give empty clusters the samples with the largest misfit, but not the best of a cluster."""
     empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
     if not len(empty):
         return labels

@@ -51,14 +51,12 @@ def project_rows_to_simplex(Q: Array) -> Array:
 
 
 def project_groups_to_simplex(values: Array, groups: Array, n_groups: int) -> Array:
-    """:func:`project_rows_to_simplex` for rows of different lengths: `groups` are their numbers.
-
-    Shorter rows are filled up with minus infinity, which becomes 0.
-    """
+    """:func:`project_rows_to_simplex` for rows of different lengths: `groups` are their numbers."""
     sizes = np.bincount(groups, minlength=n_groups)
     order = np.argsort(groups, kind="stable")
     places = np.empty(len(groups), dtype=int)
     places[order] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    # Minus infinity becomes 0.
     padded = np.full((n_groups, sizes.max()), -np.inf)
     padded[sizes == 0] = 0
     padded[groups, places] = values
@@ -68,9 +66,8 @@ def project_groups_to_simplex(values: Array, groups: Array, n_groups: int) -> Ar
 def minimize_on_simplex(Q: Array, C: Array, *, max_iter: int, tol: float) -> Array:
     """Rows ``z_i`` of the simplex that minimize ``z'Q z - 2 c_i'z``, for positive definite `Q`.
 
-    Accelerated projected gradients on all rows at once; a row whose last step points against its
-    gradient loses its momentum. With the gradient g, ``g'z - min g`` bounds the distance from the
-    minimum. A row is done when it is below `tol` times the mean of the largest ``|c_ij|``.
+    Accelerated projected gradients on all rows at once. A row is done when ``g'z - min g``, with
+    the gradient g, is below `tol` times the mean of the largest ``|c_ij|``.
     """
     n, m = C.shape
     step = 1 / float(np.linalg.eigvalsh(Q)[-1])
@@ -82,6 +79,7 @@ def minimize_on_simplex(Q: Array, C: Array, *, max_iter: int, tol: float) -> Arr
     for done in range(1, max_iter + 1):
         before, Z = Z, project_rows_to_simplex(ahead - step * (ahead @ Q - c))
         change = Z - before
+        # These rows lose their momentum.
         backward = np.einsum("ij,ij->i", ahead - Z, change) > 0
         age = np.where(backward, 0, age + 1)
         change *= (age / (age + 3))[:, None]
@@ -105,12 +103,10 @@ def minimize_on_simplex(Q: Array, C: Array, *, max_iter: int, tol: float) -> Arr
 
 
 class StructuredGraph(NamedTuple):
-    """A bipartite graph and its leading singular vectors."""
+    """A bipartite graph, and the leading left singular vectors of the normalized graph."""
 
     graph: sparse.csr_array
-    """P, n x m: the mean of a matrix with rows on the simplex and one with such columns."""
     embedding: Array
-    """Leading left singular vectors of the normalized graph, n x k, orthonormal."""
 
 
 def structured_graph(
@@ -147,10 +143,7 @@ def structured_graph(
 
 
 def _singular_pairs(P: sparse.csr_array, count: int) -> tuple[Array, Array, Array, Array, Array]:
-    """Leading singular vectors and values of the normalized graph, and the scalings of its sides.
-
-    Vectors of the samples are orthonormal; the values are at most 1.
-    """
+    """Leading singular pairs U, V, sigma of the normalized graph, and the scalings of its sides."""
     rows, columns = (np.asarray(P.sum(axis=axis)).ravel() for axis in (1, 0))
     left, right = (reciprocal(np.sqrt(sums), sums) for sums in (rows, columns))
     normalized = P.multiply(left[:, None]).multiply(right[None]).tocsr()
@@ -169,19 +162,13 @@ def component_labels(graph: sparse.csr_array) -> Array:
     """Connected component of each sample, numbered from 0 by the first sample in it."""
     n = graph.shape[0]
     adjacency = sparse.block_array([[None, graph], [graph.T, None]], format="csr")
-    _, components = connected_components(adjacency, directed=False)
-    _, first, labels = np.unique(components[:n], return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[labels]
+    return np.asarray(connected_components(adjacency, directed=False)[1][:n])
 
 
 def cluster_labels(
     structured: StructuredGraph, views: Sequence[Matrix], n_clusters: int, seed: int
 ) -> tuple[Array, int]:
-    """Labels from the connected components of a graph, and the number of components.
-
-    K-means of their means merges components if there are more, and K-means on the embedding gives
-    the labels if there are fewer than clusters.
-    """
+    """Labels from the connected components of a graph, merged if too many, and their number."""
     labels = component_labels(structured.graph)
     count = int(labels.max()) + 1
     if count < n_clusters:

@@ -156,10 +156,7 @@ _fill = docstring_filler(FRAGMENTS | {"example": EXAMPLE})
 
 
 def fill_docstring(cls: type) -> None:
-    """Fill in fragments named by lines ``%(name)s``, and add what all baselines have.
-
-    What the class describes itself is not added.
-    """
+    """Fill in fragments named by lines ``%(name)s``, and those of all baselines that it lacks."""
     doc = inspect.cleandoc(cls.__doc__ or "")
     if "Parameters\n" not in doc:
         return

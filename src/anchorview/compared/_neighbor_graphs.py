@@ -28,11 +28,7 @@ MAX_RESIDUAL = 1e-10
 
 
 def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_array:
-    """Symmetric nearest-neighbor graph of the samples in the concatenated views.
-
-    The graph is the mean of what two samples give each other. A sample is never its own neighbor,
-    even among duplicates. K is at most n - 2 (1 for two samples).
-    """
+    """Symmetric graph of nearest neighbors, never a sample itself, in the concatenated views."""
     near, squares = nearest_others(_conditioned(views), n_neighbors + 1)
     W = weighted_neighbors(near, squares, len(near))
     return ((W + W.T) / 2).tocsr()
@@ -41,9 +37,8 @@ def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_arra
 def weighted_neighbors(near: Array, squares: Array, n_columns: int) -> sparse.csr_array:
     """Graph of the nearest K neighbors, weighted by the squared distances of K + 1.
 
-    With ``e_1 <= ... <= e_{K+1}``, the t-th of K has the weight
-    ``(e_{K+1} - e_t) / sum_s (e_{K+1} - e_s)``, whatever the unit. If all are equally near, K of
-    them get 1 / K each. Other ties do not matter: neighbors as far as the last one get no weight.
+    With ``e_1 <= ... <= e_{K+1}``, the t-th has the weight
+    ``(e_{K+1} - e_t) / sum_s (e_{K+1} - e_s)``, or 1 / K if all are equally near.
     """
     kept = max(1, squares.shape[1] - 1)
     gaps = squares[:, -1:] - squares[:, :kept]
@@ -76,11 +71,9 @@ def neighbor_affinity(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_a
 
 
 def leading_eigenvectors(A: Matrix, count: int) -> Array:
-    """Orthonormal eigenvectors of the largest eigenvalues of `A`, largest first.
+    """Orthonormal eigenvectors of the largest eigenvalues of a sparse symmetric `A`.
 
-    `A` is sparse and symmetric. An eigenvalue occurs once per connected component in which it is
-    one, and Lanczos iterations miss multiple eigenvalues, so components are solved one by one.
-    Which vectors of the last eigenspace are returned is arbitrary if it has more dimensions.
+    Lanczos iterations miss multiple eigenvalues, so connected components are solved one by one.
     """
     n_components, component = connected_components(A, directed=False)
     vertices = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component)))

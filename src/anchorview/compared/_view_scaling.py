@@ -30,11 +30,7 @@ def dense_views(data: MultiViewData, scaling: str) -> list[Array]:
 
 
 def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
-    """Dense views with rows of mean 0 and standard deviation 1 (divisor d - 1), or constant 0.
-
-    Of a view with one or two features, of which at most a sign would be left, the columns are
-    standardized instead.
-    """
+    """Dense views with rows of mean 0 and standard deviation 1 (divisor d - 1), or constant 0."""
     few = min(data.n_features_per_view) <= 2
     columns = fit_scalings(data, "zscore" if few else "none")
     matrices: list[Array] = []
@@ -44,6 +40,7 @@ def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
         for block in data.blocks():
             rows = dense_rows(view, block.rows).astype(np.float64)
             if d <= 2:
+                # At most a sign of a row would be left.
                 out[block.rows] = scaling.apply(rows, rows) * np.sqrt(1 - 1 / n)
                 continue
             mean = rows.mean(axis=1, keepdims=True)
@@ -60,10 +57,7 @@ def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
 
 
 def min_max_scaled_views(data: MultiViewData) -> tuple[Matrix, ...]:
-    """Views with columns that range from 0 to 1; constant columns become zero.
-
-    Sparse views are not shifted and stay sparse; distances between samples are the same.
-    """
+    """Views with columns that range from 0 to 1, or constant 0; sparse ones are not shifted."""
     matrices: list[Matrix] = []
     for p, view in enumerate(data.views):
         low, spread = column_ranges(data, p)
@@ -78,10 +72,7 @@ def min_max_scaled_views(data: MultiViewData) -> tuple[Matrix, ...]:
 
 
 def column_ranges(data: MultiViewData, p: int) -> tuple[Array, Array]:
-    """Minimum and range of each column of a view; the range of a constant column is infinite.
-
-    Raises if no column varies by more than rounding.
-    """
+    """Minimum of columns, and range, infinite if constant; raises if no column varies."""
     view = data.views[p]
     low, high = (
         np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64).ravel()

@@ -264,11 +264,7 @@ class OMSC(AnchorGraphBaseline):
 
 
 def update_projections(model: AnchorGraphModel) -> None:
-    """``W_v = polar(X_v' Z A')`` without the directions that it leaves open.
-
-    Views are centered, so the mean of the anchors leaves one open in the first iteration if rows of
-    Z sum to 1. It would add an arbitrary constant to each row of B, on which the graph depends.
-    """
+    """``W_v = polar(X_v' Z A')`` without directions that it leaves open, which would change B."""
     projections = []
     for product in model.products:
         U, s, Vt = svd(product @ model.anchors.T, full_matrices=False)

@@ -115,10 +115,9 @@ MIN_TRACE = 1e-8
 
 
 def gaussian_graph(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_array:
-    """Weights of each sample's nearest anchors, normalized to ``R^{-1/2} W C^{-1/2}``.
+    """Weights ``exp(-D / (2 s^2))`` of nearest anchors, normalized to ``R^{-1/2} W C^{-1/2}``.
 
-    With squared distances D and their mean s over the nearest anchors, weights are
-    ``exp(-D / (2 s^2))`` of a sample in units of their sum, and R is the identity then.
+    D are squared distances, s their mean. Weights of a sample sum to 1, so R is the identity.
     """
     nearest, distances = nearest_places(X, anchors, n_neighbors)
     bandwidth = max(float(distances.mean()), np.sqrt(np.finfo(np.float64).tiny))
@@ -135,11 +134,10 @@ def gaussian_graph(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_arr
 def fused_vectors(
     model: "MVSC", graphs: Sequence[Matrix], w: Array
 ) -> tuple[Array, Array, Array, list[float]]:
-    """Alternate between singular vectors of ``sum_v alpha_v^r Z_v`` and the weights.
+    """Alternate between singular vectors, all but the first, of ``sum_v alpha_v^r Z_v`` and alpha.
 
-    ``alpha_v`` proportional to ``t_v^{1 / (1 - r)}`` minimizes ``sum_v alpha_v^r t_v``. A view of
-    importance `w` counts like w copies of it: it has the factor ``w (alpha_v / w)^r``. Returns the
-    vectors of samples and anchors without the first pair, alpha, and the objectives.
+    ``alpha_v`` proportional to ``t_v^{1 / (1 - r)}`` minimizes ``sum_v alpha_v^r t_v``. With the
+    importance `w`, a view has the factor ``w (alpha_v / w)^r``.
     """
     r, alpha = model.r, w / len(graphs)
     objective: list[float] = []
@@ -264,11 +262,7 @@ def scaled_to_range(data: MultiViewData) -> list[Array]:
 
 
 def directly_sampled(scores: Array, count: int) -> Array:
-    """Positions of anchors, ascending: in turn the largest score, which then becomes 0.
-
-    Scores ``s`` become ``s (1 - s)`` in units of the largest, so that samples with similar scores
-    lose theirs too.
-    """
+    """Positions of anchors: in turn the largest score s; all become s (1 - s), in its units."""
     scores = scores / scores.max()
     chosen = np.empty(count, dtype=int)
     free = np.ones(len(scores), dtype=bool)
@@ -289,10 +283,9 @@ def anchor_neighbors(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_a
 def fused_graph(
     model: "SFMC", graphs: Sequence[Matrix], w: Array
 ) -> tuple[StructuredGraph, Array, list[float]]:
-    """Alternate between the structured graph P of ``sum_v alpha_v B_v`` and its weights.
+    """Alternate between the structured graph P of ``sum_v alpha_v B_v`` and alpha.
 
-    The weights minimize ``||P - sum_v alpha_v B_v||^2`` over the simplex, and are then multiplied
-    by the importance `w`. Returns the graph, alpha and the objective after each iteration.
+    This minimizes ``||P - sum_v alpha_v B_v||^2`` over the simplex, and is then multiplied by `w`.
     """
     gram = np.array([[np.sum(A.multiply(B)) for A in graphs] for B in graphs])
     # Equal graphs make it singular.

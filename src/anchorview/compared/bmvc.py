@@ -61,8 +61,7 @@ def squared_distances(X: Array, anchors: Array, out: Array) -> None:
 def centered_kernel(data: MultiViewData, p: int, anchors: Array) -> Array:
     """``exp(-||x_i - a_j||^2 / (2 sigma^2))`` of a view (n, m), minus the column means.
 
-    The width sigma is twice the mean distance to the nearest anchor that is not the sample itself:
-    with many anchors it would otherwise go to zero.
+    The width sigma is twice the mean distance to the nearest anchor that is not the sample itself.
     """
     n, m = len(data), len(anchors)
     view = data.views[p]
@@ -133,10 +132,7 @@ def initial_codes(
 
 
 def balanced_centers(sums: Array) -> Array:
-    """Majority of each bit, then steps that balance the bits of a center where votes are tied.
-
-    ``C = sign(S)``, then thrice ``C = sign(C - (rho 1 (1'C) - S) / mu)``; zero counts as 1.
-    """
+    """``C = sign(S)``, then thrice ``C = sign(C - (rho 1 (1'C) - S) / mu)``; zero counts as 1."""
     C = np.where(sums >= 0, 1.0, -1.0)
     for _ in range(BALANCE_STEPS):
         gradient = BALANCE_PENALTY * C.sum(axis=1, keepdims=True) - sums
@@ -145,12 +141,11 @@ def balanced_centers(sums: Array) -> Array:
 
 
 class CodeClusters(NamedTuple):
-    """Clusters of codes."""
+    """Clusters of codes, and ``||B - C G||^2``: four times the bits that differ from centers."""
 
     C: Array
     labels: Array
     loss: float
-    """``||B - C G||^2``, four times the number of bits that differ from the centers."""
 
 
 def cluster_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
@@ -173,9 +168,8 @@ def learn_codes(
 ) -> tuple[Array, CodeClusters, Array, list[float]]:
     """Alternate between projections, codes, clusters of codes and view weights.
 
-    Codes are ``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``. A view of importance `w` counts
-    like w copies of it: its factor is ``w (alpha_v / w)^r``. Returns codes, their clusters, view
-    weights and the objective after each iteration.
+    Codes are ``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``, with ``w (alpha_v / w)^r`` in
+    place of ``alpha_v^r`` for the importance `w`.
     """
     r, lambda_, weights = model.r, model.lambda_, w / len(views)
     labels = np.argmax(B @ C.T, axis=1)
@@ -203,9 +197,8 @@ def code_losses(
 ) -> Array:
     """``h_v = ||B - U P||^2 - gamma ||U P||^2 + beta ||U||^2``, bounded from below.
 
-    With ``R = K'B`` of the previous and present codes, ``((1 - gamma) K'K + beta I) U =
-    R_previous`` turns this into ``||B||^2 - 2 <U, R> + <U, R_previous>``. Because of gamma it can
-    be negative, and then no weights minimize the objective.
+    As ``((1 - gamma) K'K + beta I) U = R_previous`` for the ``R = K'B`` of the previous codes, this
+    is ``||B||^2 - 2 <U, R> + <U, R_previous>``. Because of gamma it can be negative.
     """
     parts = zip(U, previous, products, strict=True)
     h = np.array([size - 2 * np.vdot(u, R) + np.vdot(u, old) for u, old, R in parts])

@@ -40,11 +40,10 @@ def laplacian_traces(affinities: Sequence[Matrix], F: Array) -> Array:
 def joint_eigenvectors(
     model: "AMGL", affinities: Sequence[Matrix], w: Array
 ) -> tuple[Array, Array, list[float]]:
-    """Minimize ``sum_v w_v sqrt(tr(F' L_v F))``, w the importance, over F with orthonormal columns.
+    """Minimize ``sum_v w_v sqrt(tr(F' L_v F))``, w the importance; returns F, alpha, objectives.
 
     In turn, F holds the leading eigenvectors of ``sum_v alpha_v A_v``, and
-    ``alpha_v = w_v / (2 sqrt(t_v))``, the slope of the concave root, so the objective never
-    increases. Returns F, alpha and the objective after each iteration.
+    ``alpha_v = w_v / (2 sqrt(t_v))`` is the slope of the concave root.
     """
     alpha = w / len(affinities)
     objective: list[float] = []
@@ -148,9 +147,8 @@ def agreement_weights(affinities: Sequence[Matrix], H: Array, F: Array, w: Array
 def membership_gains(G: Array, labels: Array) -> Array:
     """Gain of ``tr(G'F)`` if a sample is in a cluster (n, k), all other samples fixed.
 
-    With cluster sizes q and sums ``a_c`` of ``G_ic`` over the members, this is
-    ``(a_c + G_ic) / sqrt(q_c + 1) - a_c / sqrt(q_c)`` for a sample outside the cluster and
-    ``a_c / sqrt(q_c) - (a_c - G_ic) / sqrt(q_c - 1)`` for a member.
+    With cluster sizes q and sums ``a_c`` over the members: ``(a_c + G_ic) / sqrt(q_c + 1) -
+    a_c / sqrt(q_c)`` outside, and ``a_c / sqrt(q_c) - (a_c - G_ic) / sqrt(q_c - 1)`` for members.
     """
     n, k = G.shape
     members = G[np.arange(n), labels]
@@ -172,8 +170,7 @@ def fuse_graphs(
 ) -> tuple[Array, Array, Array, Array, list[float]]:
     """Increase ``tr(H'A*F)``, ``A* = (1 - lambda) sum alpha_v A_v + lambda sum beta_v B_v``.
 
-    Weights and H are exact maxima. All samples move at once, each to where it alone gains most,
-    which can decrease the objective. Returns labels, H, alpha, beta and the objectives.
+    All samples move at once, each to where it alone gains most, which can decrease the objective.
     """
     k, lambda_ = model.n_clusters, model.lambda_
     F = scaled_indicator(labels, k)
