@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, make_multiview
-from anchorview.plotting import map_layout
+from anchorview.plotting import drawn_samples
 
 pytest.importorskip("matplotlib")
 
@@ -33,7 +33,7 @@ def dalmc(problem):
 @pytest.fixture
 def quick_layout(set_constants):
     """Few landmarks for t-SNE, which takes seconds with the default number."""
-    set_constants(map_layout, N_LANDMARKS=60)
+    set_constants(drawn_samples, N_LANDMARKS=60)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import pytest
 
 from anchorview.experiments.jobs import METRICS
-from anchorview.plotting.colors import OTHER_COLOR, OWN_COLOR, SERIES_COLORS, series_color
+from anchorview.plotting.axes import OTHER_COLOR, OWN_COLOR, SERIES_COLORS, series_color
 
 
 def contrast(one, other):

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from anchorview._utils.linalg import unit_rows
-from anchorview.plotting import map_layout as map_layout_module
-from anchorview.plotting.map_layout import map_layout, read_rows
+from anchorview.plotting import drawn_samples
+from anchorview.plotting.drawn_samples import map_layout, read_rows
 
 
 @pytest.fixture(autouse=True)
 def few_landmarks(set_constants):
     """The default number takes t-SNE seconds."""
-    set_constants(map_layout_module, N_LANDMARKS=400)
+    set_constants(drawn_samples, N_LANDMARKS=400)
 
 
 def blobs(n, k):

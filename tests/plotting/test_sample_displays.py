@@ -12,7 +12,7 @@ from anchorview import DALMC, MultiViewData
 from anchorview.compared import AMGL, OPMC
 from anchorview.inspection import memberships
 from anchorview.plotting import SampleMapDisplay
-from anchorview.plotting.colors import CLUSTER_COLORS
+from anchorview.plotting.axes import CLUSTER_COLORS
 from helpers.tables import customer_views
 
 pytestmark = pytest.mark.usefixtures("quick_layout")

@@ -2,7 +2,7 @@
 
 A model offers it as the method ``__anchorview_explain__``, which returns an `Explanation`. Models
 without it are explained by their labels and by distances in the views
-(``anchorview.inspection.view_means``).
+(``anchorview.inspection.labeled_parts``).
 """
 
 from abc import ABC, abstractmethod

@@ -17,8 +17,7 @@ from anchorview._utils.errors import optional_import
 from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import LABEL_MODES
-from anchorview.plotting.axes import FILE_STYLE
-from anchorview.plotting.colors import series_color
+from anchorview.plotting.axes import FILE_STYLE, series_color
 from anchorview.plotting.curve_displays import Line, draw_lines, show_in_proportion
 
 PANELS_PER_ROW = 3

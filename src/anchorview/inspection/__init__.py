@@ -6,9 +6,8 @@ metrics; imports no plotting.
 """
 
 from anchorview.inspection.asking import ask, suspicious_labels
-from anchorview.inspection.association import associate
+from anchorview.inspection.comparison import PartitionComparison, associate, compare_partitions
 from anchorview.inspection.markers import cluster_markers
-from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
 from anchorview.inspection.summary import cluster_summary
 from anchorview.inspection.typical_samples import (
     doubtful,

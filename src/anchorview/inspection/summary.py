@@ -14,12 +14,17 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import ClusterDistances, Explanation
 from anchorview.estimators.preparation import Preparation
 from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
-from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source, with_words
+from anchorview.inspection.labeled_parts import (
+    LabeledSource,
+    explanation_of,
+    filled,
+    labeled_source,
+    with_words,
+)
 from anchorview.inspection.markers import leading_markers, marker_table
 from anchorview.inspection.titles import cluster_titles
 from anchorview.inspection.typical_samples import Keep, merge_samples, nearest, samples_of_blocks
 from anchorview.inspection.view_contributions import PartContributions, contribution_moments
-from anchorview.inspection.view_means import explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 
 

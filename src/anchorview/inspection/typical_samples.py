@@ -13,8 +13,12 @@ from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.estimators.base import of_known_samples_only
 from anchorview.estimators.explanation import ClusterDistances, Explanation
-from anchorview.inspection.labeled_parts import filled, labeled_source, require_labels
-from anchorview.inspection.view_means import explanation_of
+from anchorview.inspection.labeled_parts import (
+    explanation_of,
+    filled,
+    labeled_source,
+    require_labels,
+)
 from anchorview.views.container import MultiViewData, ViewsLike
 
 Keep = Callable[[pd.DataFrame], pd.DataFrame]

@@ -17,13 +17,13 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.auto.evidence import compared_agreement, contradicts
 from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection.labeled_parts import (
+    explanation_of,
     filled,
     fitted_views,
     labeled_source,
     plain_views,
     require_labels,
 )
-from anchorview.inspection.view_means import explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike, container_with_views
 
 PartContributions = Callable[[MultiViewData], tuple[Array, Array]]

@@ -7,8 +7,15 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import optional_import
-from anchorview.plotting.axes import Display, add_color_bar, axes_or_new, name_columns, name_rows
-from anchorview.plotting.colors import CLUSTER_COLORS, MAIN_COLOR
+from anchorview.plotting.axes import (
+    CLUSTER_COLORS,
+    MAIN_COLOR,
+    Display,
+    add_color_bar,
+    axes_or_new,
+    name_columns,
+    name_rows,
+)
 from anchorview.plotting.drawn_samples import DrawnSamples, fitted_attribute
 
 

@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from anchorview.inspection.labeled_parts import require_labels
-from anchorview.plotting.axes import Display
-from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR, OTHER_COLOR, cluster_color
+from anchorview.plotting.axes import MAIN_COLOR, MARK_COLOR, OTHER_COLOR, Display, cluster_color
 from anchorview.plotting.drawn_samples import fitted_attribute
 
 MARKERS = ("o", "s", "^", "D", "v")

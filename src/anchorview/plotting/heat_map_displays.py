@@ -13,6 +13,7 @@ from anchorview.inspection import compare_partitions
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import leading_markers, marker_table
 from anchorview.plotting.axes import (
+    SHARE_COLORS,
     Display,
     add_color_bar,
     font_size,
@@ -20,7 +21,6 @@ from anchorview.plotting.axes import (
     name_rows,
     write_numbers,
 )
-from anchorview.plotting.colors import SHARE_COLORS
 
 SHOWN_SHARE = 0.99
 """Share of the effects within the color scale, so that a few large ones do not hide the others."""

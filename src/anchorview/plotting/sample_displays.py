@@ -14,15 +14,22 @@ from anchorview._utils.typing import Array
 from anchorview.plotting.axes import (
     CHARACTER_WIDTH,
     LINE_HEIGHT,
+    MISSING_COLOR,
     Display,
     add_color_bar,
     arrange,
+    cluster_color,
     font_size,
     size_in_points,
+    spread_colors,
 )
-from anchorview.plotting.colors import MISSING_COLOR, cluster_color, spread_colors
-from anchorview.plotting.drawn_samples import DrawnSamples, fitted_attribute, normalizes_embedding
-from anchorview.plotting.map_layout import MAX_POINTS, map_layout
+from anchorview.plotting.drawn_samples import (
+    MAX_POINTS,
+    DrawnSamples,
+    fitted_attribute,
+    map_layout,
+    normalizes_embedding,
+)
 
 POSITION_COLUMNS = ("x", "y", "cluster")
 RESERVED_COLUMNS = (*POSITION_COLUMNS, "confidence", "class")

@@ -9,10 +9,9 @@ import pandas as pd
 from anchorview._utils.text import number_text, percent, shorten
 from anchorview.estimators.relabeling import mapping_header
 from anchorview.inspection import PartitionComparison, ask, compare_partitions
-from anchorview.inspection.association import COLUMNS
+from anchorview.inspection.comparison import COLUMNS
 from anchorview.inspection.titles import MAX_NARROW, date_text, is_indicator, is_mostly_zero
-from anchorview.plotting.axes import svg_of
-from anchorview.plotting.colors import cluster_color
+from anchorview.plotting.axes import cluster_color, svg_of
 from anchorview.plotting.heat_map_displays import PartitionComparisonDisplay
 from anchorview.report.findings import CheckedFit, Findings
 from anchorview.report.page import Chart, Facts, Folded, Interactive, Part, Section, Table, titled

@@ -12,9 +12,8 @@ import pandas as pd
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
-from anchorview.plotting.colors import CLUSTER_COLORS
-from anchorview.plotting.drawn_samples import normalizes_embedding, stored_embedding
-from anchorview.plotting.map_layout import map_layout
+from anchorview.plotting.axes import CLUSTER_COLORS
+from anchorview.plotting.drawn_samples import map_layout, normalizes_embedding, stored_embedding
 from anchorview.report.findings import CheckedFit, Findings
 from anchorview.report.page import Interactive, Text
 from anchorview.views.container import MultiViewData

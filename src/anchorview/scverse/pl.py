@@ -7,7 +7,7 @@ import pandas as pd
 
 from anchorview.plotting.bar_displays import ClusterSizesDisplay, ViewAgreementDisplay
 from anchorview.plotting.curve_displays import ClusterNumberDisplay
-from anchorview.plotting.map_layout import map_layout
+from anchorview.plotting.drawn_samples import map_layout
 from anchorview.plotting.sample_displays import SampleMapDisplay
 from anchorview.scverse.results import clusters_of, filled, results_of, series_of
 from anchorview.views.anndata_matrices import AnnotatedData
