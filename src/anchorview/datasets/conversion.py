@@ -158,14 +158,13 @@ def convert(
 
 @dataclass(frozen=True, eq=False)
 class _ViewSource:
-    """A view to be converted."""
+    """A view to be converted; `read` reads all rows in order, in blocks."""
 
     name: str
     n_features: int
     feature_names: FeatureNames | None
     dtype: "np.dtype[Any]"
     read: Callable[[], Iterator[NDArray[Any] | pd.DataFrame]]
-    """Reads all rows in order, in blocks."""
     rows: NDArray[np.intp]
     """Position in the output of each row of the source."""
     missing: NDArray[np.bool_]
@@ -189,7 +188,6 @@ class _ViewSource:
 
 
 _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
-"""Views, class labels and sample ids."""
 
 
 def _tables(path: Path, options: ReadOptions) -> _Data:

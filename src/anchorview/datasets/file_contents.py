@@ -89,22 +89,15 @@ def natural(name: str) -> list[str | int]:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options of :func:`read_views`; apart from `labels`, each is for some formats only."""
+    """Parameters of :func:`read_views`; apart from `labels`, each is for some formats only."""
 
     labels: str | None = None
-    """Name of the class labels; None for the usual names."""
     id_column: str | bool = True
-    """Column of tables with the sample ids; True for the first one, False if there is none."""
     header: bool = True
-    """Whether the first row of a CSV file has the names of the columns."""
     csv: Mapping[str, Any] | None = None
-    """How CSV files are written, as far as it is known."""
     views: ViewSelection | None = None
-    """Which matrices of a file with several per view are read, or which tables of a folder."""
     categorical: tuple[str, ...] = ()
-    """Columns of tables that are categories, each as a name or as table:name."""
     drop: tuple[str, ...] = ()
-    """Columns of tables that are left out, likewise."""
 
     def named(self, option: str, table: str, columns: Iterable[Any]) -> list[Any]:
         """Columns of a table that an option names."""

@@ -32,21 +32,16 @@ DIALECT = ("sep", "decimal", "encoding", "dates", "na_values")
 """What can be given; all but the last is detected otherwise."""
 
 SEPARATORS = "\t;,|"
-"""Separators that are detected. If several are possible, the first is taken: commas are also
-decimal marks."""
+"""Of several that are possible, the first is taken: commas are also decimal marks."""
 
-SNIFFED_LINES = 20
-"""Lines by which the separator is detected."""
-SAMPLE = 2**16
-"""Characters at the start of a file that are read to detect how it is written."""
-SAMPLE_ROWS = 100
-"""Rows by which the decimal mark and columns of integers are detected."""
+SAMPLE, SNIFFED_LINES, SAMPLE_ROWS = 2**16, 20, 100
+"""Characters at the start of a file that are read to detect how it is written; the lines of these
+by which the separator is detected, and the rows by which the decimal mark is."""
 EXAMINED = 100
 """Values by which a column of texts is taken for numbers or dates."""
-SCANNED = 2**20
-"""Bytes that are searched at a time for the encoding and for codes."""
-UNUSUAL = 1000
-"""Lines with unusual characters by which the encoding is detected."""
+SCANNED, UNUSUAL = 2**20, 1000
+"""Bytes that are searched at a time for the encoding and for codes, and lines with unusual
+characters by which the encoding is detected."""
 
 MARKS = {
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),

@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -36,38 +36,23 @@ ROWS_COMPARED = 64
 
 LABELS = "labels"
 SAMPLE_IDS = "sample_ids"
-RESULT_VECTORS = ("confidence", "second_labels")
-"""Vectors that a fit writes beside the embedding and the labels; they are no views."""
-
-LEVEL_LABELS = "level_labels"
-"""Labels at other numbers of clusters, a column each; they are no view either."""
-
 FEATURE_NAMES = "feature_names.json"
-"""Names of the features by view."""
 
-
-class Header(NamedTuple):
-    """What an ``.npy`` file says about its array."""
-
-    path: Path
-    shape: tuple[int, ...]
-    fortran: bool
-    """Whether the order is column-major."""
-    dtype: "np.dtype[Any]"
-    offset: int
-    """Position of the first number."""
+RESULT_VECTORS, LEVEL_LABELS = ("confidence", "second_labels"), "level_labels"
+"""What a fit writes beside the embedding and the labels: vectors, and labels at other numbers of
+clusters, a column each. They are no views."""
 
 
 @dataclass(frozen=True, eq=False)
 class NpyView(StoredView):
-    """An array in an uncompressed file, such as ``.npy``."""
+    """An array in an uncompressed file, such as ``.npy``, whose numbers start at `offset`.
+
+    They are stored in column-major order if `fortran`, and in the byte order of the file.
+    """
 
     offset: int
-    """Position of the first number in the file."""
     stored: "np.dtype[Any]"
-    """The type in the file, in the file's byte order."""
     fortran: bool
-    """Whether the file is in column-major order."""
 
     def _read(self, start: int, stop: int) -> Array:
         return self._read_into(None, start, stop)
@@ -94,8 +79,8 @@ def write_npy_header(stream: IO[bytes], shape: tuple[int, ...], dtype: "np.dtype
     np.lib.format.write_array_header_2_0(stream, header)
 
 
-def npy_header(path: Path) -> Header:
-    """Read the header of a file."""
+def _described(path: Path) -> Any:
+    """Read the header of a file; an array that is no view has another shape or type."""
     with data_file_errors(path):
         require_regular_file(path)
         with path.open("rb") as stream:
@@ -103,33 +88,35 @@ def npy_header(path: Path) -> Header:
             is_short = lib.read_magic(stream) == (1, 0)
             # Version 3 differs only in the encoding of field names, and a view has no fields.
             read = lib.read_array_header_1_0 if is_short else lib.read_array_header_2_0
-            return Header(path, *read(stream), stream.tell())
+            shape, fortran, dtype = read(stream)
+            # A single row or column is in both orders.
+            fortran = fortran and min(shape, default=0) > 1
+            native = dtype.newbyteorder("=")
+            return NpyView(path, cast(Any, shape), native, stream.tell(), dtype, fortran)
 
 
 def open_npy(path: str | os.PathLike[str]) -> NpyView:
     """Open a ``.npy`` file with a view: one row per sample, one column per feature."""
-    return _opened(npy_header(Path(path)))
+    return _checked(_described(Path(path)))
 
 
-def _opened(header: Header) -> NpyView:
-    path, shape, fortran, dtype, offset = header
+def _checked(view: NpyView) -> NpyView:
+    path, shape, dtype = view.path, view.shape, view.stored
     if len(shape) != 2 or dtype.kind not in "biuf" or 0 in shape:
         raise DataFileError(
             f"{path}: holds {' x '.join(map(str, shape)) or 'one'} {dtype} values, not a view. "
             "Store a 2-D numeric array, samples x features."
         )
     n_samples, width = shape
-    n_values = (path.stat().st_size - offset) // dtype.itemsize
+    n_values = (path.stat().st_size - view.offset) // dtype.itemsize
     if n_values < n_samples * width:
         # In column-major order, the last column is the first to lack rows.
-        row = max(0, n_values - (width - 1) * n_samples) if fortran else n_values // width
+        row = max(0, n_values - (width - 1) * n_samples) if view.fortran else n_values // width
         raise DataFileError(
             f"{path}: the header promises {n_samples} x {width} {dtype} values, but the file is "
             f"too short: rows from {row} on are missing. Copy it again."
         )
-    # A single row or column is in both orders.
-    fortran = fortran and min(shape) > 1
-    return NpyView(path, shape, dtype.newbyteorder("="), offset, dtype, fortran)
+    return view
 
 
 def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
@@ -181,14 +168,14 @@ def open_npy_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Open the files of a folder."""
     files = files_by_name(folder, (".npy",), (FEATURE_NAMES,))
     ids = _sample_ids(files.pop(SAMPLE_IDS)) if SAMPLE_IDS in files else None
-    headers = {name: npy_header(file) for name, file in files.items()}
+    headers = {name: _described(file) for name, file in files.items()}
     for name in RESULT_VECTORS:
         if name in headers and len(headers[name].shape) == 1:
             del headers[name]
     # Labels of other levels have the type of labels, and views of integers hardly this name.
     if LEVEL_LABELS in headers and headers[LEVEL_LABELS].dtype == np.int32:
         del headers[LEVEL_LABELS]
-    opened = opened_views(headers, folder, options.labels, _read, _opened)
+    opened = opened_views(headers, folder, options.labels, _read_whole, _checked)
     opened = replace(opened, views=_with_feature_names(opened.views, folder / FEATURE_NAMES))
     if ids is None:
         return opened
@@ -206,12 +193,11 @@ def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
     """Views with the feature names in a file of the folder, if there is one."""
     if not file.exists():
         return views
-    named = dict(views)
+    named: dict[str, Any] = dict(views)
     with data_file_errors(file):
         stored = json.loads(file.read_bytes())
         for name in views.keys() & stored.keys():
-            view: Any = views[name]
-            features = stored[name]
+            view, features = named[name], stored[name]
             are_names = isinstance(features, list) and all(isinstance(f, str) for f in features)
             if not are_names or len(features) != view.shape[1]:
                 raise DataFileError(
@@ -222,21 +208,20 @@ def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
     return named
 
 
-def _read(header: Header) -> NDArray[Any]:
-    with data_file_errors(header.path):
-        return np.load(header.path, allow_pickle=False)
+def _read_whole(view: NpyView) -> NDArray[Any]:
+    with data_file_errors(view.path):
+        return np.load(view.path, allow_pickle=False)
 
 
 def _sample_ids(file: Path) -> "pd.Index[Any]":
     with data_file_errors(file):
-        header = npy_header(file)
+        header = _described(file)
         if len(header.shape) != 1 or header.dtype.kind not in "iuU":
             other = OtherArray(header.shape, header.dtype)
             raise DataFileError(f"holds {other}. Store one vector of integers or strings.")
-        values = _read(header)
+        values = _read_whole(header)
         ids = pd.Index(values.tolist() if values.dtype.kind == "U" else values.astype(np.int64))
-        repeated = ids[ids.duplicated()].tolist()
-        if repeated:
+        if repeated := ids[ids.duplicated()].tolist():
             raise DataFileError(
                 f"the sample id {repeated[0]!r} occurs more than once. Keep one row per sample."
             )
