@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.random import sample_without_replacement
 
+from anchorview._utils.docstring_fragments import docstring_filler
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -26,7 +27,23 @@ __all__ = [
     "stability",
 ]
 
+_of_classes_and_clusters = docstring_filler(
+    {
+        "parameters": """\
+Parameters
+----------
+y_true, y_pred : array-like of shape (n_samples,)
+    True classes and cluster labels, as numbers or strings; only equality matters.
+sample_weight : array-like of shape (n_samples,), default=None
+    How often each sample counts.
 
+Returns
+-------"""
+    }
+)
+
+
+@_of_classes_and_clusters
 def clustering_accuracy(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -34,15 +51,7 @@ def clustering_accuracy(
 
     Clusters without a matching class, and classes without a matching cluster, count as wrong.
 
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes and cluster labels, as numbers or strings; only equality matters.
-    sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
-
-    Returns
-    -------
+    %(parameters)s
     score : float
         Between 0 and 1; 1 when the partitions are identical.
 
@@ -56,20 +65,13 @@ def clustering_accuracy(
     return float(matched.sum() / table.sum())
 
 
+@_of_classes_and_clusters
 def pairwise_f1(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """F1 score, over all pairs of samples, of predicting that two samples share a class.
 
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes and cluster labels, as numbers or strings; only equality matters.
-    sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
-
-    Returns
-    -------
+    %(parameters)s
     score : float
         Between 0 and 1; 1 when the partitions are identical, even if no class or cluster has two
         samples.
@@ -84,6 +86,7 @@ def pairwise_f1(
     return 2 * both / total if total else 1.0
 
 
+@_of_classes_and_clusters
 def purity(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -91,15 +94,7 @@ def purity(
 
     Purity increases with the number of clusters, so only compare results with equally many.
 
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes and cluster labels, as numbers or strings; only equality matters.
-    sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
-
-    Returns
-    -------
+    %(parameters)s
     score : float
         Between 0 and 1; 1 when each cluster contains a single class.
 
@@ -112,20 +107,13 @@ def purity(
     return float(table.max(axis=0).sum() / table.sum())
 
 
+@_of_classes_and_clusters
 def clustering_scores(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> dict[str, float]:
     """All five scores, by their usual abbreviations.
 
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes and cluster labels, as numbers or strings; only equality matters.
-    sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
-
-    Returns
-    -------
+    %(parameters)s
     scores : dict of str to float
         "ACC", "NMI" (arithmetic average), "F1" (over pairs), "Purity" and "ARI", in this order.
 

@@ -20,22 +20,17 @@ MEASURED = ["fit_seconds", "cpu_seconds", "other_cores", "peak_bytes", "n_iter"]
 NOT_RUN = Result("absent", "not run")
 
 STATUS_TEXTS = {"memory": "out of memory", "time": "out of time", "failed": "failed"}
-"""Descriptions of the status of jobs that are not done."""
 
 
 def evaluated(
     entries: Sequence[Entry], results: Mapping[str, Result], digests: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Evaluate the results at each position, one row per (suite, data, column, mode, point).
+    """One row per position: of its entries, the one with the highest mean ACC.
 
-    Where several entries have the same position, as in oracle columns, the one with the highest
-    mean ACC is taken. Results are by the key of their job, which depends on the digest of its data.
-
-    Columns are the position; ``status`` and ``reason`` as in :class:`Result`; ``settings`` as text,
-    and ``tried``, the number of settings they were selected from; for each metric its mean, e.g.
-    ``ACC``, ``ACC_deviation`` over the n runs (divisor n), ``ACC_returned`` of the estimator's
-    `labels_`, and ``ACC_runs``, a tuple; what was measured, and ``objective``. Absent numbers are
-    NaN.
+    Columns are the position; what a :class:`Result` has; ``settings`` as text, and ``tried``, the
+    number of settings they were selected from; for each metric its mean, e.g. ``ACC``,
+    ``ACC_deviation`` over the n runs (divisor n), ``ACC_returned`` of the estimator's `labels_`,
+    and ``ACC_runs``, a tuple. Absent numbers are NaN.
     """
     tried: dict[tuple[Any, ...], list[tuple[Job, Result]]] = {}
     for entry in entries:
@@ -141,20 +136,16 @@ LATEX_CHARACTERS = str.maketrans(
 
 @dataclass(frozen=True, eq=False)
 class ResultTable:
-    """A table of results."""
+    """A table of results; its name is that of its files without suffix."""
 
     name: str
-    """File name without suffix."""
     title: str
     caption: str
-    """How to read the table."""
     cells: pd.DataFrame
-    """Texts or numbers; the index names the rows, and the columns may have two levels, the first
-    for common headers."""
+    """Texts or numbers; the index names the rows, and the last level of the columns these."""
     ranked: pd.DataFrame | None = None
     """Mark of each cell: ``"best"``, ``"second"`` or ``""``."""
     notes: Sequence[str] = ()
-    """Notes below the table, such as reasons for cells without a number."""
 
     def texts(self) -> pd.DataFrame:
         """Texts of all cells, without marks, after the names of the rows."""

@@ -1,7 +1,4 @@
-"""Figures of the results of suites, with one panel per data set; no setting is chosen by labels.
-
-Equal results give identical SVG and PNG files.
-"""
+"""Figures of suites, with a panel per data set; equal results give identical SVG and PNG files."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -85,15 +82,12 @@ def draw_convergence(results: SuiteResults, data: str, axes: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure of the outputs."""
+    """A figure of the outputs, drawn on an empty one of matplotlib; named as its files."""
 
     name: str
-    """File name without suffix."""
     title: str
     caption: str
-    """How to read the figure."""
     draw: Callable[[Any], None]
-    """Draws on an empty figure of matplotlib."""
 
     def write(self, folder: Path) -> list[Path]:
         """Write as SVG and PNG, whatever the user's style; returns the paths."""

@@ -59,16 +59,14 @@ BUILT_IN: Mapping[str, Callable[[], LabeledData]] = {"digits": _digits, "synthet
 
 @dataclass(frozen=True)
 class DataSet:
-    """Description of a data set, which can load it."""
+    """Description of a data set in a file or folder, or built in, which can load it."""
 
     name: str
     path: Path | None
-    """File or folder; None for a built-in data set."""
     n_samples: int
     n_clusters: int
     n_features_per_view: tuple[int, ...]
     digest: str
-    """Digest of the contents."""
     published_as: str | None = None
     """Name in the paper, if it is one of the paper's data sets."""
     complete: bool = True
@@ -80,13 +78,11 @@ class DataSet:
 
 
 def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]:
-    """Find and describe data sets.
+    """Find and describe data sets: all in a folder, the built-in ones without, or those named.
 
-    In a folder, each file and folder that :func:`anchorview.read_views` reads, with classes, is a
-    data set. `names` selects and orders them: names of files without suffix, which precede those
-    built in, or data sets of the paper, which are looked for among the files that start with their
-    name and have their shape. None means all data sets in the folder, or without a folder the
-    built-in ones. Unusable files that are not named are skipped with a single warning.
+    Names are those of files without suffix, which precede those built in, or of data sets of the
+    paper, which are looked for among the files that start with their name and have their shape.
+    Unusable files that are not named are skipped with a single warning.
     """
     paths = {} if folder is None else _paths_by_name(folder)
     if names is not None:

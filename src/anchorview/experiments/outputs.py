@@ -33,11 +33,8 @@ from anchorview.experiments.runner import Listener, run_jobs
 from anchorview.experiments.tables import RETURNED_TABLE, environment_table, tables
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
 
-TIME_LIMIT = 3600.0
-"""Default time limit of a job, in seconds."""
-
-MEMORY_SHARE = 0.8
-"""Share of the free memory that all running jobs may use together."""
+TIME_LIMIT, MEMORY_SHARE = 3600.0, 0.8
+"""Default limits: seconds of a job, and share of the free memory for all running jobs."""
 
 
 def run_plan(
@@ -50,10 +47,7 @@ def run_plan(
     listen: Listener = lambda *_: None,
     command: str = "",
 ) -> pd.DataFrame:
-    """Run the jobs of a plan that have no result in a folder yet, and write all outputs there.
-
-    `retry` runs jobs that are not done again; `listen` is that of :func:`run_jobs`.
-    """
+    """Run jobs without a result in a folder, or one that is done with `retry`; write outputs."""
     for method in filter(is_external, plan.methods):
         for warning in check_method(method):
             warnings.warn(warning, stacklevel=2)
@@ -104,9 +98,7 @@ def write_outputs(
 ) -> pd.DataFrame:
     """Write tables, figures, a summary and a report page; returns the evaluated results.
 
-    ``summary.md`` and ``report.html`` have all tables and figures. Outputs that need a package that
-    is not installed are omitted with a warning. Files that ``outputs.json`` lists and that are not
-    written again are removed. `results` are by key of the job.
+    Outputs that need a package that is not installed are omitted with a warning.
     """
     title = title or "Experiments"
     digests = {one.name: one.digest for one in sets}

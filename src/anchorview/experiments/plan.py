@@ -171,16 +171,11 @@ Settings = Mapping[str, SettingValue]
 
 @dataclass(frozen=True)
 class Entry:
-    """A job, and its position in a table or figure.
-
-    Several entries of an oracle column have the same position; the best of them is shown. Entries
-    with equal jobs share one result.
-    """
+    """A job, and its position in tables and figures, where the best of several is shown."""
 
     suite: str
     data: str
     column: str
-    """Name in tables and legends, such as ``"DALMC (oracle)"``."""
     mode: str
     point: float | None
     """Position on the x axis: beta, or number of anchors."""

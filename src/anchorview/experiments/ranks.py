@@ -31,10 +31,9 @@ ENOUGH_DATA_SETS = 5
 
 
 def similar_to_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
-    """Columns that do not differ significantly from the one with the highest mean; without it.
+    """Columns like the one with the highest mean, by two-sided Mann-Whitney U tests of the runs.
 
-    By a two-sided Mann-Whitney U test on the scores of the runs with Holm's correction. Columns
-    that the test could not tell from the best, as there are too few runs, are left out.
+    Columns that the tests, with Holm's correction, could not tell from the best are left out.
     """
     runs = {name: scores for name, scores in runs.items() if len(scores) > 1}
     if not runs:
@@ -69,7 +68,6 @@ class Overall:
     """p-values, None or empty if there are too few data sets: of the Friedman test, and of Wilcoxon
     signed-rank tests of the reference against each other column, with Holm's correction."""
     critical_difference: float | None = None
-    """Difference of mean ranks from which two columns differ by the test of Nemenyi, or None."""
 
     def similar_groups(self) -> list[list[str]]:
         """Largest groups of columns that do not differ by the test of Nemenyi, ordered by ranks."""
@@ -91,10 +89,7 @@ def critical_difference(n_columns: int, n_data_sets: int) -> float:
 
 
 def overall(scores: pd.DataFrame, reference: str) -> Overall:
-    """Compare columns of scores, one row per data set, and test a reference against all others.
-
-    NaN, for a method that did not finish, ranks last.
-    """
+    """Compare columns of scores, one row per data set; NaN, of what is not done, ranks last."""
     ranks = scores.rank(axis="columns", ascending=False, na_option="bottom")
     n_columns, enough = len(scores.columns), len(scores) >= ENOUGH_DATA_SETS
     friedman = None

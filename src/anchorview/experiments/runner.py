@@ -1,7 +1,4 @@
-"""Jobs are run: each in a separate process, with limits; finished jobs are never repeated.
-
-A job fits a method and scores it (:func:`fit_and_score`).
-"""
+"""Jobs are run, each in a separate process with limits: a method is fitted and scored."""
 
 import errno
 import multiprocessing
@@ -60,8 +57,8 @@ CLOCK_ERROR = 0.02
 """Resolution of the CPU time of the machine, in seconds."""
 
 Listener = Callable[[int, int, Sequence[tuple[Job, float]]], None]
-"""Called with the number of jobs with a result, including those of earlier runs, the number of all
-jobs, and the running jobs with their elapsed time in seconds."""
+"""Called with the numbers of jobs with a result and of all jobs, and the running jobs with their
+elapsed time in seconds: about twice a second, and whenever a job ends."""
 
 
 def run_jobs(
@@ -74,15 +71,11 @@ def run_jobs(
     listen: Listener = lambda *_: None,
     measure: Measure | None = None,
 ) -> None:
-    """Run the jobs that have no result in a store, each in a separate process.
+    """Run the jobs that have no result in a store, each in a separate process on one core.
 
-    Jobs that exceed a limit, fail or crash have a result too, and the others continue. Each result
-    is stored immediately; after an interruption, another call continues where this one stopped.
-    Scores depend neither on the order of jobs nor on how many run at once. Those with `alone` run
-    last, one at a time and on all cores; the others run on one core each.
-
-    `time_limit` is in seconds, `memory_limit` in bytes beyond those of a process at the start.
-    `listen` is called about twice a second and whenever a job ends.
+    Jobs that exceed a limit, fail or crash have a result too. Each result is stored immediately;
+    after an interruption, another call continues. Jobs with `alone` run last, one at a time and on
+    all cores. `memory_limit` is in bytes beyond those of a process at the start.
     """
     at_once = at_once or n_cores()
     by_key = {job.key(data.digest): (job, data) for job, data in jobs}
@@ -222,11 +215,9 @@ def _exit_with_parent() -> None:
 
 
 def fit_and_score(job: Job, data: DataSet) -> Result:
-    """Fit a method with its default number of restarts, then score independent runs.
+    """Fit a method with its default number of restarts, then score runs without these.
 
-    A run is a fit with its own seed and without restarts, except those of methods that are not of
-    this package. If only K-means on an embedding depends on the seed, as two fits tell, the runs
-    share the embedding.
+    If only K-means on an embedding depends on the seed, as two fits tell, runs share the embedding.
     """
     views, classes = data.load()
     model = _estimator(job, data.n_clusters, 0)

@@ -273,11 +273,7 @@ def _not_done_table(frame: pd.DataFrame) -> ResultTable:
 
 @cache
 def published_numbers() -> pd.DataFrame:
-    """Numbers in Tables II-X of the paper.
-
-    One row per ``data``, ``metric`` (or ``"fit_seconds"``) and ``method``, with ``mean``,
-    ``deviation`` and ``status``. Scores are between 0 and 1; absent numbers are NaN.
-    """
+    """Numbers in Tables II-X of the paper, one row per ``data``, ``metric`` and ``method``."""
     with (files("anchorview.experiments") / "published.csv").open() as stream:
         return pd.read_csv(stream)
 
