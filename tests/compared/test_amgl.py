@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview.compared import _neighbor_graphs
-from anchorview.compared._neighbor_graphs import neighbor_graph
+from anchorview.compared import _views
+from anchorview.compared._views import neighbor_graph
 from anchorview.compared.neighbor_graph_methods import (
     AMGL,
     MIN_TRACE,
@@ -23,7 +23,7 @@ def affinities(views, K=5):
 @pytest.mark.parametrize(("dense_graph", "tolerance"), [(600, 1e-10), (10, 1e-7)])
 def test_authors_program(toy, vectors, set_constants, dense_graph, tolerance):
     """Also with the eigensolver for large graphs."""
-    set_constants(_neighbor_graphs, DENSE_GRAPH=dense_graph)
+    set_constants(_views, DENSE_GRAPH=dense_graph)
     expected = vectors("amgl")
     model = AMGL(3, random_state=0).fit(toy[0])
     alpha, F = expected["alpha"].ravel(), expected["F"]

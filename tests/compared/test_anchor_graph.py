@@ -5,9 +5,13 @@ import pytest
 
 from anchorview import MultiViewData
 from anchorview.compared import FPMVSCAG, LMVSC, OMSC, SMVSC
-from anchorview.compared._anchor_graph import AnchorGraphModel, gcca_embedding, singular_vectors
-from anchorview.compared._bipartite import project_rows_to_simplex
-from anchorview.compared._view_scaling import standardized_views
+from anchorview.compared._anchor_graphs import (
+    AnchorGraphModel,
+    gcca_embedding,
+    project_rows_to_simplex,
+    singular_vectors,
+)
+from anchorview.compared._views import standardized_views
 from helpers.data import clustered_views
 
 SHAPES = {

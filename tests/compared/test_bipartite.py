@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview.compared._bipartite import (
+from anchorview.compared._anchor_graphs import (
     StructuredGraph,
     cluster_labels,
     component_labels,

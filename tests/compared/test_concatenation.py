@@ -5,7 +5,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from anchorview.compared import ConcatKMeans, ConcatSpectral
-from anchorview.compared._neighbor_graphs import neighbor_graph
+from anchorview.compared._views import neighbor_graph
 from helpers.data import clustered_views
 
 

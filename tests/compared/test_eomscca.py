@@ -4,8 +4,8 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview.compared import EOMSCCA
-from anchorview.compared._anchor_graph import AnchorGraphModel
-from anchorview.compared._view_scaling import standardized_views
+from anchorview.compared._anchor_graphs import AnchorGraphModel
+from anchorview.compared._views import standardized_views
 from anchorview.compared.anchor_graph_methods import graph_target
 from anchorview.views.container import MultiViewData
 from helpers.data import clustered_views

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from anchorview.compared._anchor_graph import singular_vectors
+from anchorview.compared._anchor_graphs import singular_vectors
 from anchorview.compared.bipartite_methods import MVSC, fused_vectors, gaussian_graph
 from helpers.data import clustered_views
 

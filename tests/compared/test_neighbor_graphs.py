@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_graph
+from anchorview.compared._views import leading_eigenvectors, neighbor_graph
 from anchorview.core.neighbors import normalized_affinity
 
 

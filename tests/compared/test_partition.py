@@ -6,7 +6,7 @@ from scipy import sparse
 
 from anchorview import MultiViewData
 from anchorview.compared._base import fill_empty_clusters, sum_by_cluster
-from anchorview.compared._view_scaling import standardized_views
+from anchorview.compared._views import standardized_views
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from anchorview.compared._bipartite import (
+from anchorview.compared._anchor_graphs import (
     minimize_on_simplex,
     project_groups_to_simplex,
     project_rows_to_simplex,

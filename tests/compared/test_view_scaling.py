@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.compared._view_scaling import (
+from anchorview.compared._views import (
     min_max_scaled_views,
     row_standardized_views,
     standardized_views,

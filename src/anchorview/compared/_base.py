@@ -50,15 +50,12 @@ class Baseline(MultiViewClusterer):
     verbose: int = 0
 
     _default_anchors: ClassVar[int | None] = None
-    """Default of `n_anchors` if there are twice as many samples; the minimum if that is more. None
-    if the method has no anchors."""
-
     _extra_anchors: ClassVar[int] = 0
-    """Minimum number of anchors beyond the number of clusters."""
+    """Default of `n_anchors`, if the method has anchors, with twice as many samples; and by how
+    many they must exceed the clusters."""
 
     normalize_embedding: ClassVar[bool | None] = None
-    """Whether K-means, which gives the labels, sees rows of `embedding_` scaled to length 1.
-    None if the labels do not come from K-means on `embedding_`."""
+    """Whether K-means sees rows of `embedding_` scaled to length 1; None if it is not on these."""
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         "n_clusters": constraints.N_CLUSTERS,

@@ -6,13 +6,14 @@ from scipy.linalg import svd
 
 from anchorview._utils.linalg import polar_factor, times
 from anchorview._utils.typing import Array
-from anchorview.compared._anchor_graph import (
+from anchorview.compared._anchor_graphs import (
     SINGULAR_VALUE_TOLERANCE,
     AnchorGraphBaseline,
     AnchorGraphModel,
+    cluster_labels,
+    structured_graph,
 )
 from anchorview.compared._base import BaselineResult, fill_empty_clusters, iterations
-from anchorview.compared._bipartite import cluster_labels, structured_graph
 from anchorview.views.container import MultiViewData
 
 

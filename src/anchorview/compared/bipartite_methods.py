@@ -7,7 +7,13 @@ from scipy import sparse
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._anchor_graph import singular_vectors
+from anchorview.compared._anchor_graphs import (
+    StructuredGraph,
+    cluster_labels,
+    minimize_on_simplex,
+    singular_vectors,
+    structured_graph,
+)
 from anchorview.compared._base import (
     Baseline,
     BaselineResult,
@@ -16,14 +22,7 @@ from anchorview.compared._base import (
     kmeans,
     progressed,
 )
-from anchorview.compared._bipartite import (
-    StructuredGraph,
-    cluster_labels,
-    minimize_on_simplex,
-    structured_graph,
-)
-from anchorview.compared._neighbor_graphs import weighted_neighbors
-from anchorview.compared._view_scaling import column_ranges, dense_views
+from anchorview.compared._views import column_ranges, dense_views, weighted_neighbors
 from anchorview.core.neighbors import graph_of_neighbors, nearest_places
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import scaled_copy

@@ -6,8 +6,12 @@ from sklearn.cluster import HDBSCAN
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import N_CLUSTERS
 from anchorview.compared._base import Baseline, BaselineResult, sum_by_cluster
-from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
-from anchorview.compared._view_scaling import dense_views, min_max_scaled_views
+from anchorview.compared._views import (
+    dense_views,
+    leading_eigenvectors,
+    min_max_scaled_views,
+    neighbor_affinity,
+)
 from anchorview.views.container import MultiViewData
 
 

@@ -31,7 +31,7 @@ from anchorview.compared._base import (
     progressed,
     sum_by_cluster,
 )
-from anchorview.compared._view_scaling import row_standardized_views, standardized_views
+from anchorview.compared._views import row_standardized_views, standardized_views
 from anchorview.core.compress import compress
 from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling, fit_scalings

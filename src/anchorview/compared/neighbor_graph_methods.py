@@ -18,12 +18,14 @@ from anchorview.compared._base import (
     iterations,
     progressed,
 )
-from anchorview.compared._neighbor_graphs import (
+from anchorview.compared._views import (
+    column_ranges,
+    dense_views,
     leading_eigenvectors,
+    min_max_scaled_views,
     neighbor_affinity,
     neighbor_graph,
 )
-from anchorview.compared._view_scaling import column_ranges, dense_views, min_max_scaled_views
 from anchorview.views.container import MultiViewData
 
 MIN_TRACE = 1e-8
