@@ -15,43 +15,16 @@ from anchorview.datasets import DataFileError, convert, open_views, read_views
 from anchorview.sources import disk_source
 from anchorview.views.table_columns import describe_kinds
 from helpers.data import assert_same_embedding
+from helpers.tables import planted_tables
 from helpers.view_files import write_tables
 
 N, K = 180, 3
 
 
-def planted():
-    """Tables with every kind of column and missing cells, and the clusters."""
-    rng = np.random.default_rng(0)
-    y = np.arange(N) % K
-
-    def noisy():
-        return np.where(rng.random(N) < 0.1, rng.integers(K, size=N), y)
-
-    ids = pd.Index([f"c{i}" for i in range(N)], name="id")
-    customers = pd.DataFrame(
-        {
-            "age": 20.0 + 15 * y + rng.normal(size=N) * 4,
-            "plan": np.array(["free", "pro", "team"])[noisy()],
-            "active": y == 0,
-            "zip": np.array(["02139", "10001", "90210"])[noisy()],
-            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(100 * y + noisy(), "D"),
-            "region": pd.Categorical(np.array(list("NESW"))[rng.integers(4, size=N)]),
-            "code": 10 * noisy() + 1,
-        },
-        ids,
-    )
-    customers.loc["c4", "age"] = np.nan
-    customers.loc[["c9", "c10"], "plan"] = None
-    customers.loc["c20", "since"] = pd.NaT
-    text = pd.DataFrame(rng.normal(size=(K, 6))[y] * 3 + rng.normal(size=(N, 6)), ids)
-    return {"customers": customers, "text": text.rename(columns="t{}".format)}, y
-
-
 def write(folder, kind):
     """Write the planted tables; Parquet tables in row groups with their own levels."""
     folder.mkdir()
-    for name, table in planted()[0].items():
+    for name, table in planted_tables(N)[0].items():
         if kind == "parquet":
             whole = pa.Table.from_pandas(table)
             with pq.ParquetWriter(folder / f"{name}.parquet", whole.schema) as writer:
@@ -68,7 +41,7 @@ def write(folder, kind):
 
 @pytest.fixture(scope="module")
 def expected():
-    views, y = planted()
+    views, y = planted_tables(N)
     views["customers"] = views["customers"].astype({"code": "category"})
     model = DALMC(K, random_state=0).fit(views)
     assert adjusted_rand_score(y, model.labels_) > 0.9
@@ -101,7 +74,10 @@ def test_parquet_in_parts(model, tmp_path, expected, set_constants):
     data = open_views(folder, categorical=["code"])
     source = data.views["customers"]
     assert describe_kinds(source.kinds) == "1 number, 5 categories, 1 date"
-    assert source[170:].frame["plan"].tolist() == planted()[0]["customers"]["plan"][170:].tolist()
+    assert (
+        source[170:].frame["plan"].tolist()
+        == planted_tables(N)[0]["customers"]["plan"][170:].tolist()
+    )
     assert source[3:3].shape == (0, 7)
     with pytest.raises(TypeError, match="A table on disk cannot become an array"):
         np.asarray(source)

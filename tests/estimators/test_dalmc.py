@@ -35,6 +35,10 @@ def test_digits_by_default(digits):
     assert model.embedding_.shape == (2000, 10)
     embedding = model.embedding_.astype(np.float64)
     np.testing.assert_allclose(embedding.T @ embedding, np.eye(10), atol=1e-4)
+    # At most half of the rank.
+    assert model.n_components_ == [20, 20, 20, 20, 20, 3]
+    model = DALMC(10, n_components=[20, 10, 20, 10, 20, 5], random_state=0).fit(views)
+    assert model.n_components_ == [20, 10, 20, 10, 20, 5]
 
 
 @settings(max_examples=20)
@@ -133,14 +137,6 @@ def test_ablations_cluster_but_do_not_predict(made, variant):
     assert "cannot embed new samples" in str(error.value.__cause__)
     with pytest.raises(ValueError, match="use solver='direct'"):
         DALMC(4, variant=variant, solver="compressed").fit(views)
-
-
-def test_components_are_capped_at_half_the_rank(digits):
-    views, _ = digits
-    model = DALMC(10, random_state=0).fit(views)
-    assert model.n_components_ == [20, 20, 20, 20, 20, 3]
-    model = DALMC(10, n_components=[20, 10, 20, 10, 20, 5], random_state=0).fit(views)
-    assert model.n_components_ == [20, 10, 20, 10, 20, 5]
 
 
 BAD_SETTINGS = {

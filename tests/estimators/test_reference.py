@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load_digits, open_views
+from anchorview import DALMC, AutoDALMC, MultiViewData, open_views
 from anchorview.inspection import cluster_summary
 from anchorview.plotting import ClusterSizesDisplay
 from helpers.dask_problems import in_dask
@@ -54,7 +54,7 @@ def cluster_of(model, y, name):
         (DALMC, True),
         (DALMC, False),
         pytest.param(AutoDALMC, True, marks=pytest.mark.slow),
-        (AutoDALMC, False),
+        pytest.param(AutoDALMC, False, marks=pytest.mark.slow),
     ],
 )
 def test_three_months_with_a_split_a_merge_and_a_new_cluster(kind, known, tmp_path):
@@ -119,12 +119,6 @@ def half_overlaps(counts):
     """Pairs of old and new clusters that share more than a half of what either has."""
     union = counts.sum(axis=1, keepdims=True) + counts.sum(axis=0) - counts
     return np.argwhere(2 * counts > union)
-
-
-@pytest.fixture(scope="module")
-def digits():
-    views, y = load_digits(return_X_y=True)
-    return {name: view.astype(np.float64) for name, view in views.items()}, np.asarray(y)
 
 
 def part(views, rows, known):

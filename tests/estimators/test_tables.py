@@ -16,6 +16,7 @@ from anchorview.estimators.persistence import ModelFileError
 from anchorview.inspection import doubtful
 from anchorview.sources import disk_source
 from helpers.data import assert_same_embedding
+from helpers.tables import planted_tables
 
 N, K = 150, 3
 MODELS = [DALMC(K, random_state=0), AutoDALMC(K, budget="fast", random_state=0)]
@@ -23,23 +24,9 @@ MODELS = [DALMC(K, random_state=0), AutoDALMC(K, budget="fast", random_state=0)]
 
 def planted():
     """Views with numbers, categories, booleans and missing cells, and the clusters."""
-    rng = np.random.default_rng(0)
-    y = np.arange(N) % K
-    ids = [f"c{i}" for i in range(N)]
-    noisy = np.where(rng.random(N) < 0.1, rng.integers(K, size=N), y)
-    customers = pd.DataFrame(
-        {
-            "age": 20.0 + 15 * y + rng.normal(size=N) * 4,
-            "plan": np.array(["free", "pro", "team"])[noisy],
-            "active": y == 0,
-            "region": pd.Categorical(np.array(list("NESW"))[rng.integers(4, size=N)]),
-        },
-        ids,
-    )
-    customers.loc["c4", "age"] = np.nan
-    customers.loc[["c9", "c10"], "plan"] = None
-    text = pd.DataFrame(rng.normal(size=(K, 6))[y] * 3 + rng.normal(size=(N, 6)), ids)
-    return {"customers": customers, "text": text.rename(columns="t{}".format)}, y
+    views, y = planted_tables(N)
+    views["customers"] = views["customers"][["age", "plan", "active", "region"]]
+    return views, y
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["dalmc", "auto"])

@@ -115,6 +115,8 @@ def test_report_is_written(kind, estimator, tmp_path):
     assert [int(card["data-size"]) for card in cards[:K]] == np.bincount(labels).tolist()
     assert len({card["data-title"] for card in cards[:K]}) == K
     assert page.attributes("canvas")
+    # Refits without a view need no batches of it.
+    assert "Result without it" in page.text or len(model.views_) == 1
 
 
 def test_reports_of_other_labels_and_of_one_cluster(tmp_path):

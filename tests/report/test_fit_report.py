@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 
@@ -36,7 +35,7 @@ from anchorview.report.model_sections import view_section
 from anchorview.report.page import Table, Text
 from anchorview.report.sample_map import SampleContents
 from anchorview.report.verdict import verdict
-from helpers.data import clustered_views, nested_views
+from helpers.data import nested_views
 from helpers.pages import EVIL, ParsedPage
 from helpers.tables import customer_views
 
@@ -451,15 +450,6 @@ def test_map_and_cards_of_data_without_clusters_say_so(problem, report):
             labels_=y, n_clusters_=3, structure_=structure, borders_=["weak"] * 3
         )
         assert report(model, views).text.count("These groups are arbitrary") == count
-
-
-def test_sparse_views_without_their_batches(tmp_path):
-    views, _ = clustered_views(90, 3)
-    sparse_view = sparse.random_array((90, 20), density=0.2, random_state=0, format="csr")
-    data = MultiViewData({**views, "counts": sparse_view}, batch=np.arange(90) % 2)
-    model = DALMC(3, random_state=0).fit(data)
-    write_fit_report(tmp_path / "report.html", model, data)
-    assert "Result without it" in (tmp_path / "report.html").read_text()
 
 
 def test_samples_to_label_have_fields(incomplete_fit):

@@ -12,10 +12,14 @@ from anchorview._utils import linalg, memory
 from anchorview._utils.progress import listen_to_progress
 from anchorview.estimators.auto import auto_dalmc, model_fit
 from anchorview.estimators.partitions import candidates
-from anchorview.estimators.partitions.candidates import POOL, CandidateError
+from anchorview.estimators.partitions.candidates import (
+    POOL,
+    CandidateError,
+    Directions,
+    OfNeighbors,
+)
 from anchorview.metrics import clustering_accuracy
 from helpers.auto_models import candidate_labels
-from helpers.candidates import make_candidates_fail
 from helpers.data import clustered_views
 
 SETTINGS = ["kind", "scaling", "n_anchors", "n_components", "beta", "n_neighbors"]
@@ -205,6 +209,7 @@ class TestRepeats:
         moved = fitted({name: view[order] for name, view in views.items()}, budget="fast")
         assert adjusted_rand_score(moved.labels_, model.labels_[order]) == 1
         np.testing.assert_allclose(moved.views_["weight"], model.views_["weight"], rtol=1e-6)
+        assert moved.structure_ == pytest.approx(model.structure_, abs=0.02)
 
     def test_refit_discards_the_previous_result(self, separated):
         views, _, _ = separated
@@ -323,35 +328,36 @@ class TestKindsOfData:
         assert (model.views_["agreement_with_result"].iloc[:2] > 0.9).all()
 
 
-class TestManySamples:
-    @pytest.fixture(autouse=True)
-    def small_samples(self, set_constants):
-        # Half of it with the fast budget.
-        set_constants(model_fit, SAMPLE_SIZE=200)
-        set_constants(candidates, LANDMARK_ROWS=60)
-
-    @pytest.mark.parametrize("missing", [0.0, 0.2])
-    def test_sample_decides_for_all(self, missing):
-        views, y = two_views(400, 4, missing=missing)
-        model = fitted(views, 4, budget="fast")
-        assert clustering_accuracy(y, model.labels_) > (0.99 if missing == 0 else 0.95)
-        assert model.labels_.shape == model.confidence_.shape == (400,)
-        assert model.embedding_.shape[0] == 400
-        assert candidate_labels(model, views).shape == (len(FAST), 400)
-        np.testing.assert_array_equal(model.predict(views), model.labels_)
-        assert model.views_["agreement_with_result"].min() > 0.8
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_a_sample_of_many_samples_decides_for_all(missing, set_constants):
+    # Half of it with the fast budget.
+    set_constants(model_fit, SAMPLE_SIZE=200)
+    set_constants(candidates, LANDMARK_ROWS=60)
+    views, y = two_views(400, 4, missing=missing)
+    model = fitted(views, 4, budget="fast")
+    assert clustering_accuracy(y, model.labels_) > (0.99 if missing == 0 else 0.95)
+    assert len(model.labels_) == len(model.confidence_) == len(model.embedding_) == 400
+    assert candidate_labels(model, views).shape == (len(FAST), 400)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    assert model.views_["agreement_with_result"].min() > 0.8
 
 
 def make_fail(monkeypatch, cls, name, condition, error):
-    """Let a method raise an error if its first argument meets a condition."""
+    """Let a method raise an error if its object and first argument meet a condition."""
     method = getattr(cls, name)
 
     def may_fail(self, first, *rest):
-        if condition(first):
+        if condition(self, first):
             raise error
         return method(self, first, *rest)
 
     monkeypatch.setattr(cls, name, may_fail)
+
+
+def make_settings_fail(monkeypatch, settings, error):
+    """Let the fits of candidates raise an error."""
+    for kind in (Directions, OfNeighbors):
+        make_fail(monkeypatch, kind, "fit", lambda setting, _: setting in settings, error)
 
 
 def require_result_of_the_others(model, views, y, n_failed):
@@ -374,9 +380,11 @@ class TestFailures:
     @pytest.mark.parametrize("name", ["linear_problem", "graph"])
     def test_family_that_cannot_be_prepared(self, separated, monkeypatch, name, error):
         views, y, _ = separated
-        make_fail(
-            monkeypatch, candidates.CandidatePool, name, "unit-center".__eq__, error("bad luck")
-        )
+
+        def of_one(_, scaling):
+            return scaling == "unit-center"
+
+        make_fail(monkeypatch, candidates.CandidatePool, name, of_one, error("bad luck"))
         n_failed = 1 if name == "linear_problem" else 2
         with pytest.warns(UserWarning, match=rf"^{n_failed} of 10 candidates .*bad luck$"):
             model = fitted(views)
@@ -387,7 +395,7 @@ class TestFailures:
     def test_setting_that_cannot_be_fitted(self, separated, monkeypatch, position):
         views, y, _ = separated
         setting = FAST[position]
-        make_candidates_fail(monkeypatch, [setting].__contains__, CandidateError("bad luck"))
+        make_settings_fail(monkeypatch, [setting], CandidateError("bad luck"))
         with pytest.warns(UserWarning, match=f"^1 of 10 candidates .*{setting}: bad luck$"):
             model = fitted(views)
         require_result_of_the_others(model, views, y, 1)
@@ -401,27 +409,26 @@ class TestFailures:
 
     def test_all_fail(self, separated, monkeypatch):
         first, *others = FAST
-        make_candidates_fail(monkeypatch, [first].__contains__, CandidateError("reason 0"))
-        make_candidates_fail(monkeypatch, others.__contains__, CandidateError("reason 1"))
+        make_settings_fail(monkeypatch, [first], CandidateError("reason 0"))
+        make_settings_fail(monkeypatch, others, CandidateError("reason 1"))
         with pytest.raises(ValueError, match=r"No candidate .* The first fails: reason 0$"):
             fitted(separated[0])
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, AssertionError])
     def test_other_errors_are_raised(self, separated, monkeypatch, error):
-        make_candidates_fail(monkeypatch, [FAST[1]].__contains__, error)
+        make_settings_fail(monkeypatch, [FAST[1]], error)
         with pytest.raises(error):
             fitted(separated[0])
 
 
-class TestMessages:
-    def test_progress(self, overlapping):
-        views, _, _ = overlapping
-        seen = []
-        with listen_to_progress(lambda *report: seen.append(report)):
-            fitted(views, [2, 3], budget="fast")
-        reports = [(done, total) for stage, done, total in seen if stage == "candidates"]
-        assert reports == [(i, len(FAST)) for i in range(1, len(FAST) + 1)]
-        assert {"levels", "agreement by chance", "structure"} & {stage for stage, _, _ in seen}
+def test_progress(overlapping):
+    views, _, _ = overlapping
+    seen = []
+    with listen_to_progress(lambda *report: seen.append(report)):
+        fitted(views, [2, 3], budget="fast")
+    reports = [(done, total) for stage, done, total in seen if stage == "candidates"]
+    assert reports == [(i, len(FAST)) for i in range(1, len(FAST) + 1)]
+    assert {"levels", "agreement by chance", "structure"} & {stage for stage, _, _ in seen}
 
 
 class TestNumberOfClusters:
@@ -464,8 +471,7 @@ class TestNumberOfClusters:
 
 
 @pytest.mark.xdist_group("digits")
-class TestDigits:
-    def test_accuracy(self, digits, digits_model):
-        assert clustering_accuracy(digits[1], digits_model.labels_) >= 0.965
-        assert digits_model.views_["agreement_with_result"].max() < 0.9
-        assert digits_model.confidence_.mean() > 0.7
+def test_accuracy_on_the_digits(digits, digits_model):
+    assert clustering_accuracy(digits[1], digits_model.labels_) >= 0.965
+    assert digits_model.views_["agreement_with_result"].max() < 0.9
+    assert digits_model.confidence_.mean() > 0.7

@@ -150,9 +150,8 @@ def test_copies(planted, fitted, tmp_path):
 def test_grid_search(planted):
     views, y = planted
     score = make_scorer(accuracy_score)
-    grid = {"n_clusters": [4, 5]}
-    search = GridSearchCV(auto(), grid, scoring=score, cv=2, error_score="raise")
-    assert search.fit(MultiViewData(views), y).best_score_ > 0.8
+    search = GridSearchCV(auto(), {"n_clusters": [4]}, scoring=score, cv=2, error_score="raise")
+    assert search.fit(MultiViewData(views)[::2], y[::2]).best_score_ > 0.8
 
 
 def test_files(planted, fitted, tmp_path):
