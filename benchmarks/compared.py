@@ -23,7 +23,7 @@ from scipy import sparse
 from _measurements import Measurement, PeakMemory
 from anchorview import MultiViewData, make_multiview
 from anchorview._utils.memory import free_memory
-from anchorview.datasets.examples import random_availability
+from anchorview.datasets.data_sets import random_availability
 from anchorview.estimators.methods import METHODS, method_class
 from anchorview.experiments.jobs import METRICS, Job, Result
 from anchorview.experiments.runner import clocks, elapsed, run_jobs

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from anchorview import DALMC
 from anchorview._utils import memory
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
-from anchorview.datasets.formats.npy import NpyView, open_npy
+from anchorview.datasets.formats.arrays import NpyView, open_npy
 from helpers.command_line import printed_by
 
 FACTORS = {"": 1, "B": 1, "K": 1e3, "kB": 1e3, "MB": 1e6, "gb": 1e9, "G": 1e9, "TB": 1e12}
@@ -103,7 +103,7 @@ import re, sys
 from pathlib import Path
 import numpy as np
 from anchorview import DALMC
-from anchorview.datasets.formats.npy import open_npy
+from anchorview.datasets.formats.arrays import open_npy
 
 path, small, out, limit = sys.argv[1:]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from anchorview.datasets import paper_set
-from anchorview.datasets.paper_sets import recognized
+from anchorview.datasets.data_sets import recognized
 
 
 @pytest.mark.parametrize("name", ["Caltech-256", "caltech256", "CALTECH_256"])

@@ -16,8 +16,7 @@ from pyarrow import parquet as pq
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import ReadOptions
-from anchorview.datasets.formats.array_stores import open_hdf5, open_zarr
-from anchorview.datasets.formats.npy import from_memmap, open_npy
+from anchorview.datasets.formats.arrays import from_memmap, open_hdf5, open_npy, open_zarr
 from anchorview.datasets.formats.parquet import parquet_view
 from anchorview.views.stored_view import StoredView
 

@@ -10,7 +10,7 @@ from anchorview import DALMC, make_multiview
 from anchorview._utils.errors import OutputFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
-from anchorview.datasets.formats.npy import NpyView, open_npy
+from anchorview.datasets.formats.arrays import NpyView, open_npy
 from anchorview.sources import disk_source
 from helpers.data import clustered_views, folder_contents
 

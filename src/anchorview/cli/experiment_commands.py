@@ -152,7 +152,7 @@ def _import_from_here() -> None:
 def list_suites(folder: Path | None = FOLDER) -> None:
     """List the suites and data sets, and how to obtain those of the paper."""
     from anchorview.datasets import PAPER_SETS
-    from anchorview.datasets.paper_sets import OBTAIN
+    from anchorview.datasets.data_sets import OBTAIN
     from anchorview.experiments.inputs import data_sets
     from anchorview.experiments.plan import SUITES
 

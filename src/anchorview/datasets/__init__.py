@@ -5,8 +5,13 @@ Imports ``_utils`` and ``views``; ``formats`` has one module per file format.
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.conversion import convert
-from anchorview.datasets.examples import load_digits, make_multiview
-from anchorview.datasets.paper_sets import PAPER_SETS, PaperSet, paper_set
+from anchorview.datasets.data_sets import (
+    PAPER_SETS,
+    PaperSet,
+    load_digits,
+    make_multiview,
+    paper_set,
+)
 from anchorview.datasets.reading import open_views, read_views, stays_on_disk
 from anchorview.views.stored_view import ViewFile
 

@@ -22,7 +22,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes
 from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors
-from anchorview.datasets.formats.npy import (
+from anchorview.datasets.formats.arrays import (
     FEATURE_NAMES,
     LABELS,
     SAMPLE_IDS,

@@ -19,16 +19,17 @@ from anchorview.datasets.file_contents import (
     data_file_errors,
     require_regular_file,
 )
-from anchorview.datasets.formats.array_stores import (
+from anchorview.datasets.formats.arrays import (
     ZARR_METADATA,
     is_hdf5,
     open_annotated,
     open_hdf5,
     open_matlab73,
+    open_npy_folder,
     open_zarr,
     read_matlab5,
+    read_npz,
 )
-from anchorview.datasets.formats.npy import open_npy_folder, read_npz
 from anchorview.datasets.formats.table import all_numbers
 from anchorview.datasets.formats.table_files import TABLE_SUFFIXES, open_parquet, read_tables
 from anchorview.views.alignment import reindex_rows

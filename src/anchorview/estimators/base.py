@@ -29,7 +29,7 @@ from anchorview._utils.progress import log_message
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames, PathLike
 from anchorview.core.batch_correction import PartPreparation
-from anchorview.datasets.formats.npy import LEVEL_LABELS, SAMPLE_IDS
+from anchorview.datasets.formats.arrays import LEVEL_LABELS, SAMPLE_IDS
 from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.persistence.fitted_state import FittedState

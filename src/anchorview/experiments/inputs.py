@@ -22,8 +22,8 @@ from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array, Matrix
 from anchorview.datasets import load_digits, make_multiview, paper_set, read_views
+from anchorview.datasets.data_sets import recognized
 from anchorview.datasets.file_contents import natural
-from anchorview.datasets.paper_sets import recognized
 from anchorview.datasets.reading import find_format
 from anchorview.estimators import methods
 from anchorview.estimators.methods import Method, method_class

@@ -18,7 +18,7 @@ from anchorview._utils.atomic_files import (
     require_writable_folder,
 )
 from anchorview._utils.typing import Array
-from anchorview.datasets.formats.npy import (
+from anchorview.datasets.formats.arrays import (
     LABELS,
     LEVEL_LABELS,
     RESULT_VECTORS,

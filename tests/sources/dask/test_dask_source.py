@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.errors import MissingPackageError
-from anchorview.datasets.formats.npy import open_npy
+from anchorview.datasets.formats.arrays import open_npy
 from anchorview.distributed import dask_views
 from anchorview.sources.open_source import open_source
 from helpers.dask_problems import (

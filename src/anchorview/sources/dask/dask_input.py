@@ -280,7 +280,7 @@ def dask_views(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from anchorview.datasets.formats.npy import open_npy
+    >>> from anchorview.datasets.formats.arrays import open_npy
     >>> with TemporaryDirectory() as folder:
     ...     np.save(Path(folder) / "text.npy", np.arange(12.0).reshape(4, 3))
     ...     views = dask_views({"text": open_npy(Path(folder) / "text.npy")}, part_rows=2)
