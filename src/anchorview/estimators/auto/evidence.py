@@ -28,14 +28,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
-from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.neighbors import nearest_centers
 from anchorview.estimators.partitions.candidates import CandidatePool
-from anchorview.estimators.partitions.consensus import cluster_members
+from anchorview.estimators.partitions.consensus import agreement_with, cluster_members
 from anchorview.estimators.partitions.coordinates import NORMALIZED, PLAIN, SHARING_A_BASIS
 from anchorview.estimators.partitions.neighbor_graphs import NeighborGraph
 from anchorview.estimators.relabeling import Relabeling
@@ -405,7 +404,7 @@ class ViewAlone:
         if both.sum() < MIN_SAMPLES:
             return np.nan
         scores = [
-            adjusted_rand_score(labels[both], other.partitions[key][both])
+            float(agreement_with(labels[both], other.partitions[key][None, both], key[1])[0])
             for key, labels in self.partitions.items()
             if key in other.partitions
         ]
@@ -423,12 +422,16 @@ class ViewAlone:
     def agreement_with(self, rows: Array, labels: Array, n_clusters: int) -> float:
         """Largest agreement of as many communities with clusters of some of the samples."""
         has = self.has[rows]
-        scores = [
-            adjusted_rand_score(_for_all(self.has, communities, -1)[rows][has], labels[has])
+        alone = [
+            _for_all(self.has, communities, -1)[rows][has]
             for graph in self.graphs
             if (communities := graph.merged_communities(n_clusters)) is not None
         ]
-        return max(scores, default=np.nan)
+        return (
+            float(agreement_with(labels[has], np.array(alone), n_clusters).max())
+            if alone
+            else np.nan
+        )
 
 
 def _for_all(has: Array, values: Array, other: float) -> Array:
