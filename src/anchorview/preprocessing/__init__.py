@@ -17,9 +17,8 @@ names, and in pipelines.
 ===================  ===============================================================================
 """
 
+from anchorview.preprocessing.encoders import TableEncoder, WordTfidf
 from anchorview.preprocessing.similarity import Similarity
-from anchorview.preprocessing.table_encoder import TableEncoder
-from anchorview.preprocessing.texts import WordTfidf
 from anchorview.preprocessing.view_transformer import (
     CellImputer,
     CenteredLogRatio,

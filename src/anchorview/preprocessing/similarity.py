@@ -22,8 +22,6 @@ ROUNDING, SYMMETRIC = 1e-10, 1e-6
 differences of two that should be equal, are rounding."""
 
 N_COMPONENTS = {"kernel": 256, "distance": 256, "graph": 128}
-"""Maximum number of coordinates by default."""
-
 WALK = 4
 """Steps of random walks on a graph. Mean accuracy of DALMC on graphs of 10 neighbors of seven
 views, alone: .35 without weights of coordinates, .68 with 3 or 4 steps, .66 with 6 or 8."""

@@ -16,7 +16,7 @@ from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.persistence.codec import require
 from anchorview.estimators.preparation import STEPS, Preparation
 from anchorview.preprocessing import LogNormalizer, WordTfidf
-from anchorview.preprocessing.table_encoder import ColumnSums
+from anchorview.preprocessing.encoders import ColumnSums
 
 CLASSES: dict[str, Any] = {type(s).__name__: type(s) for s in STEPS.values()}
 FOREIGN = "skops"

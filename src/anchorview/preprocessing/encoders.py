@@ -1,19 +1,22 @@
-"""Numbers for tables: columns of numbers, categories and dates."""
+"""Numbers for tables, whose columns are numbers, categories and dates, and for texts."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.moments import Moments
 from anchorview._utils.sklearn_compat import Interval, StrOptions
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, Matrix
 from anchorview.preprocessing.view_transformer import ViewTransformer
 from anchorview.views.fitted_views import FittedColumns
 from anchorview.views.table_columns import (
@@ -23,6 +26,7 @@ from anchorview.views.table_columns import (
     describe_kinds,
     level_texts,
     named_columns,
+    pandas_frame,
 )
 
 WRITTEN_NUMBER = re.compile(
@@ -34,24 +38,20 @@ PLAIN_NUMBER = re.compile(r"[-+]?\d*\.?\d+")
 OTHER = "other"
 """Name of the level that holds rare levels."""
 
-
 Level = str | int | float
 """A level of a category; models of earlier versions have numbers, which are compared as text."""
 
 
 @dataclass(frozen=True)
 class ColumnSums:
-    """What is known about a column of a table; that of parts can be merged."""
+    """Numbers of values and of each level, and moments of a column; those of parts are merged."""
 
     kind: str
     known: int = 0
-    """Number of values that are not missing."""
     missing: int = 0
     mean: float = 0.0
     squares: float = 0.0
-    """Sum of squared differences from the mean."""
     levels: dict[Level, int] = field(default_factory=dict)
-    """Number of samples of each level."""
 
     def __post_init__(self) -> None:
         names = level_texts(self.levels)
@@ -324,3 +324,132 @@ def _table(X: Any) -> TableView:
         raise ValueError(f"column {repeated[0]!r} occurs more than once. Use different names.")
     view.has_values()
     return view
+
+
+@dataclass(eq=False, repr=False)
+class WordTfidf(ViewTransformer):
+    """Texts to frequencies of words, ``(1 + log f) (1 + log((1 + n) / (1 + m)))``.
+
+    ``f`` is how often a word occurs in the text, and ``m`` the number of the n texts of `fit` that
+    have it; rows have length 1. This is ``TfidfVectorizer`` of scikit-learn with ``sublinear_tf``,
+    but can be fitted to parts of the samples. Words are runs of two letters or digits or more, in
+    lower case. There are no lists of stop words: in any language, these are in most texts.
+
+    Parameters
+    ----------
+    max_features : int, default=20000
+        Maximum number of words; those in most texts are kept.
+    min_texts : int, default=2
+        Minimum number of texts that have a word.
+    max_share : float, default=0.5
+        Maximum share of texts that have a word.
+
+    Attributes
+    ----------
+    words_ : array of str
+        The words, sorted.
+    n_samples_seen_ : int
+
+    Examples
+    --------
+    >>> from anchorview.preprocessing import WordTfidf
+    >>> texts = ["red apple", "green apple", "green tea and milk", "black tea", "red rose"]
+    >>> words = WordTfidf().fit(texts)
+    >>> words.get_feature_names_out().tolist()
+    ['apple', 'green', 'red', 'tea']
+    >>> words.transform(["an Apple, a red one"]).toarray().round(2)
+    array([[0.71, 0.  , 0.71, 0.  ]], dtype=float32)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_features": [Interval(Integral, 1, None, closed="left")],
+        "min_texts": [Interval(Integral, 1, None, closed="left")],
+        "max_share": [Interval(Real, 0, 1, closed="right")],
+    }
+    summed = ("_texts_with",)
+    n_features_in_ = 1
+    dtype = np.dtype(np.float32)
+
+    max_features: int = 20_000
+    min_texts: int = 2
+    max_share: float = 0.5
+
+    _texts_with: Counter[str] = field(init=False)
+
+    def _learned(self, X: Any, is_first: bool) -> dict[str, Any]:
+        texts, words_of = _texts(X), CountVectorizer().build_analyzer()
+        counts = Counter(word for text in texts for word in set(words_of(text)))
+        return {"n_samples_seen_": len(texts), "_texts_with": counts}
+
+    @property
+    def frequencies_(self) -> dict[str, int]:
+        """Number of texts of `fit` that have a word, by word."""
+        check_is_fitted(self, "n_samples_seen_")
+        most = max(self.min_texts, self.max_share * self.n_samples_seen_)
+        kept = {w: n for w, n in self._texts_with.items() if self.min_texts <= n <= most}
+        if not kept:
+            raise ValueError(
+                f"no word is in at least {self.min_texts} and at most {most:.0f} of the "
+                f"{self.n_samples_seen_} texts, so there are no features. Lower min_texts or raise "
+                "max_share of WordTfidf, or leave the view out."
+            )
+        frequent = sorted(kept, key=lambda word: (-kept[word], word))[: self.max_features]
+        return {word: kept[word] for word in sorted(frequent)}
+
+    @property
+    def words_(self) -> Array:
+        """The words, sorted."""
+        return np.array(list(self.frequencies_), dtype=object)
+
+    @property
+    def description(self) -> str:
+        """How many words there are."""
+        return f"{len(self.words_)} words"
+
+    def get_feature_names_out(self, input_features: object = None) -> Array:
+        """The words.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : array of str
+        """
+        return self.words_
+
+    def transform(self, X: Any) -> Matrix:
+        """Weigh the words of texts.
+
+        Parameters
+        ----------
+        X : array-like (n,) of str, or DataFrame with columns of texts, which are joined
+
+        Returns
+        -------
+        X_new : csr_array (n, n_words)
+            Texts without a known word have rows of zeros.
+        """
+        frequencies = self.frequencies_
+        positions = {word: j for j, word in enumerate(frequencies)}
+        counts = CountVectorizer(vocabulary=positions, dtype=np.float32).transform(_texts(X))
+        counts.data = 1 + np.log(counts.data)
+        rarity = 1 + np.log((1 + self.n_samples_seen_) / (1 + np.array([*frequencies.values()])))
+        counts.data *= rarity.astype(np.float32)[counts.indices]
+        return cast(Matrix, sparse.csr_array(normalize(counts, copy=False)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _texts(X: Any) -> list[str]:
+    """Texts of samples; those of several columns are joined, and missing ones are empty."""
+    frame = pd.DataFrame(pandas_frame(X) if hasattr(X, "columns") else np.asarray(X, object))
+    return [
+        " ".join(str(x) for x, known in zip(row, given, strict=True) if known)
+        for row, given in zip(frame.to_numpy(object), frame.notna().to_numpy(), strict=True)
+    ]
