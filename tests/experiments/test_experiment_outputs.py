@@ -10,8 +10,7 @@ import re
 import pandas as pd
 import pytest
 
-from anchorview.experiments.evaluation import markdown_escaped
-from anchorview.experiments.figures import suite_figures
+from anchorview.experiments.evaluation import markdown_escaped, suite_figures
 from anchorview.experiments.outputs import protocol, write_outputs
 from helpers.handmade import ODD, Book, done, whole_book
 from helpers.pages import ParsedPage

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from anchorview.experiments.figures import suite_figures
+from anchorview.experiments.evaluation import suite_figures
 from anchorview.experiments.outputs import write_outputs
 from helpers.handmade import ODD, Book, done, whole_book
 

@@ -37,11 +37,8 @@ from anchorview.compared._base import (
 from anchorview.compared._views import standardized_views
 from anchorview.views.container import MultiViewData
 
-FIRST_WEIGHT = 0.1
-"""Weight of the rank penalty in the first iteration, as in the authors' programs."""
-
-RANK_TOLERANCE = 1e-7
-"""Deviation of a sum of singular values from an integer that counts as none."""
+FIRST_WEIGHT, RANK_TOLERANCE = 0.1, 1e-7
+"""First weight of the rank penalty, as in the authors' programs, and error of its sums."""
 
 STEPS_PER_CHECK = 25
 """Number of steps after which rows that are done are left out."""
@@ -196,11 +193,8 @@ def cluster_labels(
     return labels, count
 
 
-MIN_UNEXPLAINED = 1e-6
-"""Minimum share of a view's squared norm that counts as residual, above rounding."""
-
-SINGULAR_VALUE_TOLERANCE = 1e-6
-"""Singular values below this share of the largest are rounding errors."""
+MIN_UNEXPLAINED = SINGULAR_VALUE_TOLERANCE = 1e-6
+"""Shares of a view's squared norm, and of the largest singular value, that may be rounding."""
 
 GCCA_RIDGE = 0.01
 """Ridge of the whitening, which favors strong directions: a share of the largest eigenvalue."""

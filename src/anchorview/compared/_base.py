@@ -23,7 +23,7 @@ from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
 
 KMEANS_RUNS = 10
-"""K-means runs of initial graphs, and where the components of a graph are not the clusters."""
+"""K-means runs of anchors and initial graphs, and where components are not the clusters."""
 
 
 @dataclass(frozen=True)

@@ -92,20 +92,14 @@ def column_ranges(data: MultiViewData, p: int) -> tuple[Array, Array]:
     return low, spread
 
 
-CENTER_ROWS = 1000
-"""Approximate number of rows for the medians that are the origin of the distances."""
-
-EQUAL = 1e-12
-"""Distances that differ by less than this share of the largest differ only by rounding."""
+CENTER_ROWS, EQUAL = 1000, 1e-12
+"""Rows for the medians that are the origin of distances, and share of these that is rounding."""
 
 DENSE_GRAPH = 600
 """Maximum number of samples for a full eigendecomposition."""
 
-LANCZOS_VECTORS = 60
-"""Minimum number of Lanczos vectors; few of them converge slowly where eigenvalues are close."""
-
-MAX_RESIDUAL = 1e-10
-"""Norm of ``A f - l f``, relative to l, below which an eigenpair is accepted."""
+LANCZOS_VECTORS, MAX_RESIDUAL = 60, 1e-10
+"""Minimum number of Lanczos vectors, and norm of ``A f - l f``, relative to l, that is accepted."""
 
 
 def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_array:

@@ -15,6 +15,7 @@ from anchorview.compared._anchor_graphs import (
     structured_graph,
 )
 from anchorview.compared._base import (
+    KMEANS_RUNS,
     Baseline,
     BaselineResult,
     WeightedBaseline,
@@ -27,9 +28,6 @@ from anchorview.core.neighbors import graph_of_neighbors, nearest_places
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import scaled_copy
 from anchorview.views.container import MultiViewData
-
-ANCHOR_RUNS = 10
-"""K-means runs for the anchors, as in the authors' program."""
 
 
 class LMVSC(Baseline):
@@ -97,7 +95,7 @@ class LMVSC(Baseline):
         views, m = dense_views(data, self.scaling), self._anchor_count(data)
         self.graphs_, self.anchors_, objective = [], [], 0.0
         for X in progressed(views):
-            H, _ = kmeans(X, m, n_init=ANCHOR_RUNS, seed=self._seeds()[0])
+            H, _ = kmeans(X, m, n_init=KMEANS_RUNS, seed=self._seeds()[0])
             Q = H @ H.T + self.alpha * np.eye(m)
             Z = minimize_on_simplex(Q, X @ H.T, max_iter=self.max_iter, tol=self.tol)
             objective += float(np.sum((X - Z @ H) ** 2) + self.alpha * np.sum(Z**2))

@@ -26,17 +26,13 @@ from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 SAMPLES_PER_ANCHOR, MAX_ANCHORS = 15, 1000
 """Default number of samples per anchor, and maximum default number of anchors."""
 
-KERNEL_BLOCK = 2**20
-"""Entries of a block of samples, or of their kernel, that one thread works on."""
+KERNEL_BLOCK, ROUNDING_UNITS = 2**20, 16
+"""Entries of a block of samples or of their kernel, and units in the last place of squared norms
+up to which a squared distance is zero."""
 
-ROUNDING_UNITS = 16
-"""A squared distance below this many units in the last place of the squared norms is zero."""
-
-INIT_SAMPLES = 2000
-"""Number of samples for the principal directions of the initial codes; at least one per bit."""
-
-CLUSTER_STEPS = 10
-"""Maximum number of alternations between centers and labels per iteration."""
+INIT_SAMPLES, CLUSTER_STEPS = 2000, 10
+"""Samples for the principal directions of the initial codes, at least one per bit, and alternations
+between centers and labels per iteration."""
 
 BALANCE_STEPS, BALANCE_PENALTY, BALANCE_STEP = 3, 0.001, 0.01
 """Gradient steps towards balanced centers, penalty rho on their sums, inverse step length mu."""

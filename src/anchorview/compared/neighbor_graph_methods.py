@@ -134,9 +134,7 @@ EPS = float(np.finfo(np.float64).eps)
 def scaled_indicator(labels: Array, n_clusters: int) -> Array:
     """``F = Y (Y'Y)^{-1/2}`` for the one-hot Y of the labels: orthonormal columns."""
     sizes = np.bincount(labels, minlength=n_clusters)
-    F = np.zeros((len(labels), n_clusters))
-    F[np.arange(len(labels)), labels] = 1 / np.sqrt(sizes[labels] + EPS)
-    return F
+    return np.eye(n_clusters)[labels] / np.sqrt(sizes + EPS)
 
 
 def agreement_weights(affinities: Sequence[Matrix], H: Array, F: Array, w: Array) -> Array:
@@ -288,11 +286,8 @@ class UOMVSC(WeightedBaseline, ranges={"lambda_": [Interval(Real, 0, 1, closed="
         return BaselineResult(labels, objective, weights / weights.sum(), H)
 
 
-LOG_RESOLUTIONS = (-8.0, 8.0)
-"""Range of the base-2 logarithm of resolutions."""
-
-MAX_RESOLUTIONS = 21
-"""Maximum number of resolutions that are tried to find a number of communities."""
+LOG_RESOLUTIONS, MAX_RESOLUTIONS = (-8.0, 8.0), 21
+"""Range of the base-2 logarithm of resolutions, and how many are tried to find a number."""
 
 
 class GraphLeiden(Baseline, ranges={"n_clusters": [*N_CLUSTERS, None]}):

@@ -35,17 +35,17 @@ Status = Literal["done", "memory", "time", "failed", "absent"]
 
 @dataclass(frozen=True)
 class Job:
-    """One method with one choice of settings on one data set; runs in one process."""
+    """One method with one choice of settings, sorted by name, on one data set.
+
+    Run r uses ``seed + r``. If `alone`, it runs without others, to measure its time.
+    """
 
     data: str
     method: str
     settings: tuple[tuple[str, SettingValue], ...] = ()
-    """Parameters of the estimator, sorted by name."""
     runs: int = 20
     seed: int = 0
-    """Seed of the fit; run r uses ``seed + r``."""
     alone: bool = False
-    """Whether to run without other jobs at the same time, to measure its time."""
     code: str = ""
     """Digest of the code of a method that is not of this package."""
 
@@ -70,24 +70,23 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """Result of a job."""
+    """Result of a job: scores of every run, and of the `labels_` that the estimator returns.
+
+    Times are those of a complete fit, the median of three for a job that runs alone; CPU time is of
+    all threads and child processes. `peak_bytes` is the maximum resident memory of the process.
+    """
 
     status: Status
     reason: str = ""
     """Why the job is not done, in one line."""
     scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """For each of :data:`METRICS`, the value of every run."""
     returned: Mapping[str, float] = field(default_factory=dict)
-    """Scores of the `labels_` that the estimator returns, the best of its restarts."""
     fit_seconds: float | None = None
-    """Time of a complete fit; the median of three for a job that runs alone."""
     cpu_seconds: float | None = None
-    """CPU time of the fit, of all threads and child processes."""
     other_cores: float | None = None
     """Mean number of cores that other processes used meanwhile."""
     seconds: float = 0.0
     peak_bytes: int | None = None
-    """Maximum resident memory of the process."""
     n_iter: int | None = None
     objective: tuple[float, ...] = ()
     view_weights: tuple[float, ...] = ()

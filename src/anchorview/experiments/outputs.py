@@ -19,12 +19,13 @@ from anchorview._utils.threads import n_cores
 from anchorview.experiments.evaluation import (
     NOT_RUN,
     STATUS_TEXTS,
+    Figure,
     ResultTable,
     evaluated,
     markdown_escaped,
+    suite_figures,
     suite_results,
 )
-from anchorview.experiments.figures import Figure, suite_figures
 from anchorview.experiments.inputs import DataSet, check_method, is_external
 from anchorview.experiments.jobs import Result, Store
 from anchorview.experiments.plan import LABEL_MODES, Entry, ExperimentPlan, entries, left_out

@@ -12,22 +12,19 @@ from scipy import stats
 
 from anchorview.estimators.methods import REGISTRY
 from anchorview.experiments.evaluation import (
+    Figure,
     ResultTable,
     SuiteResults,
     marks_of_ranks,
     number_texts,
 )
-from anchorview.experiments.figures import Figure
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import ABLATIONS, LABEL_MODES
 
 Name = TypeVar("Name", bound=Hashable)
 
-LEVEL = 0.05
-"""Significance level of corrected p-values."""
-
-ENOUGH_DATA_SETS = 5
-"""Minimum number of data sets for tests over data sets."""
+LEVEL, ENOUGH_DATA_SETS = 0.05, 5
+"""Significance level of corrected p-values, and minimum number of data sets to test over."""
 
 
 def similar_to_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:

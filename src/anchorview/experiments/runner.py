@@ -39,22 +39,16 @@ from anchorview.experiments.jobs import METRICS, Job, Result, Status, Store, env
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
 
-POLL_SECONDS, PROGRESS_SECONDS = 0.05, 0.5
-"""Interval between checks of the running jobs, and between progress reports."""
-
-EXIT_SECONDS = 10.0
-"""Time for a process to exit by itself after its result was received."""
+POLL_SECONDS, PROGRESS_SECONDS, EXIT_SECONDS = 0.05, 0.5, 10.0
+"""Time between checks of the running jobs, between reports, and to exit after a result was sent."""
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Measure = Callable[[Job, DataSet], Result]
 """What a job does; :func:`fit_and_score` in experiments."""
 
-TIMED_FITS, MAX_TIMED_SECONDS = 3, 60.0
-"""Number of fits of a job that runs alone, whose time is the median; fewer if they take long."""
-
-CLOCK_ERROR = 0.02
-"""Resolution of the CPU time of the machine, in seconds."""
+TIMED_FITS, MAX_TIMED_SECONDS, CLOCK_ERROR = 3, 60.0, 0.02
+"""Fits of a job that runs alone, fewer if they take long, and seconds of error of CPU times."""
 
 Listener = Callable[[int, int, Sequence[tuple[Job, float]]], None]
 """Called with the numbers of jobs with a result and of all jobs, and the running jobs with their
