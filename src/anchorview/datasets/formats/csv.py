@@ -312,7 +312,7 @@ def _with_codes(text: bytes, separator: str) -> Iterator[str]:
         text.rfind(b"\n", 0, found.start() + 1) + 1
         # One after the other: patterns that begin with a single character are fast.
         for before in ("\n", '"', end)
-        for found in re.finditer(f'{before}0[0-9]+(?=["\r\n]|{end})'.encode(), text)
+        for found in re.finditer(f'{before} *0[0-9]+(?=["\r\n]|{end})'.encode(), text)
     }
     for start in sorted(starts):
         yield text[start : text.index(b"\n", start)].decode("ascii", "replace")
