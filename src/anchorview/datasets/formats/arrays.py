@@ -58,9 +58,8 @@ clusters, a column each. They are no views."""
 
 ZARR_METADATA = ("zarr.json", ".zgroup", ".zattrs")
 """Files that mark a Zarr store; every store has one of them."""
-HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
-HDF5_START = 512
-"""Bytes that MATLAB writes before the signature."""
+HDF5_SIGNATURE, HDF5_START = b"\x89HDF\r\n\x1a\n", 512
+"""What HDF5 begins with, and the bytes that MATLAB writes before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +123,8 @@ def _checked_view(view: NpyView) -> NpyView:
     path, shape, dtype = view.path, view.shape, view.stored
     if len(shape) != 2 or dtype.kind not in "biuf" or 0 in shape:
         raise DataFileError(
-            f"{path}: holds {' x '.join(map(str, shape)) or 'one'} {dtype} values, not a view. "
-            "Store a 2-D numeric array, samples x features."
+            f"{path}: holds {OtherArray(shape, dtype)}, not a view. Store a 2-D numeric array, "
+            "samples x features."
         )
     n_samples, width = shape
     n_values = (path.stat().st_size - view.offset) // dtype.itemsize
@@ -235,11 +234,11 @@ def _read_whole(view: NpyView) -> NDArray[Any]:
 
 def _sample_ids(file: Path) -> "pd.Index[Any]":
     with data_file_errors(file):
-        header = _described(file)
-        if len(header.shape) != 1 or header.dtype.kind not in "iuU":
-            other = OtherArray(header.shape, header.dtype)
+        array = _described(file)
+        if len(array.shape) != 1 or array.dtype.kind not in "iuU":
+            other = OtherArray(array.shape, array.dtype)
             raise DataFileError(f"holds {other}. Store one vector of integers or strings.")
-        values = _read_whole(header)
+        values = _read_whole(array)
         ids = pd.Index(values.tolist() if values.dtype.kind == "U" else values.astype(np.int64))
         if repeated := ids[ids.duplicated()].tolist():
             raise DataFileError(
@@ -352,12 +351,8 @@ def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
     nodes: dict[str, Any] = {}
     with h5py.File(path, "r") as file:
         file.visititems(nodes.__setitem__)
-        # A dataset may be empty in the sense that it has no shape at all.
-        arrays = {
-            name: node
-            for name, node in nodes.items()
-            if isinstance(node, h5py.Dataset) and node.shape is not None
-        }
+        # An empty dataset may have no shape at all; groups have none.
+        arrays = {n: node for n, node in nodes.items() if getattr(node, "shape", None) is not None}
         return opened_views(arrays, path, options.labels, _read_dataset, view_of_dataset)
 
 
