@@ -45,9 +45,9 @@ class TestChoice:
             ([0.9, 0.8, 0.5], [0.85, 0.75, 0.1], 4),
             ([np.nan, 0.4, 0.2, np.nan], 0.0, 3),
             ([0.4], 0.0, 2),
-            # The largest of numbers that hardly differ.
-            ([0.1, 0.5, 0.8, 0.79, 0.7], 0.0, 5),
-            ([0.1, 0.5, 0.8, 0.75, 0.7], 0.0, 4),
+            # The largest of equal ones.
+            ([0.1, 0.5, 0.8, 0.8, 0.7], 0.0, 5),
+            ([0.1, 0.5, 0.8, 0.79, 0.7], 0.0, 4),
             # Many clusters need agreement in any case.
             ({4: 0.2, 40: 0.4}, 0.0, 4),
             ({4: 0.2, 40: 0.6}, 0.0, 40),

@@ -208,7 +208,8 @@ class AutoDALMC(EmbeddingClusterer):
     cluster, with standardized features, of which wild values are moved closer: the share of the
     weight of neighbor edges that leave a cluster, relative to that of as many pieces of the same
     graph around random samples; and the density halfway between neighboring clusters relative to
-    their lower peak, on samples that did not place the centers. Both are about 1 for pieces of a
+    their lower peak, on samples that did not place the centers; this counts less where hardly any
+    edges leave, as between two half moons. Both are about 1 for pieces of a
     continuum and 0 for clusters that do not touch; the separation is 1 minus their sum divided by
     1.53, or 0 if that is negative. Clusters have *support* as far as communities in three scalings
     and DALMC in two agree beyond what they do on normal noise with the same means and covariances.
@@ -218,9 +219,10 @@ class AutoDALMC(EmbeddingClusterer):
 
     **The number of clusters.** Louvain communities of at most 1,500 samples are found at
     resolutions from 1/4 to 16, and merged to small numbers. The score of a number is its support,
-    plus 0.3 times the separation, minus 0.08 for each doubling of the resolution away from 1, and
-    minus 0.35 for two clusters; the largest number within 0.03 of the best score is chosen, with at
-    least 8 samples per cluster, and more than 30 only if partitions agree by 0.5 or more. Data
+    plus 0.3 times the separation, minus 0.04 for each doubling of the resolution away from 1, and
+    minus 0.35 for two clusters; the number with the best score is chosen, with at least 8 samples
+    per cluster, and more than 30 only if partitions agree by 0.5 or more. Clusters in a graph that
+    hardly any edge joins count as supported, also if no other graph finds them. Data
     without evidence at any number are one cluster. Of given numbers, one is chosen by the same
     score without resolutions. Treat the number as a proposal: look at `levels_`, and pass the
     number if you know it.

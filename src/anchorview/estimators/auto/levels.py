@@ -43,12 +43,12 @@ FEW_CLUSTERS = range(2, 7)
 REFERENCE_NUMBERS = (2, 3, 4, 6)
 """Numbers that are compared on data without clusters, beside those of its communities."""
 
-SEPARATION_WEIGHT, RESOLUTION_PENALTY, PENALTY_OF_TWO, SAME_SCORE = 0.3, 0.08, 0.35, 0.03
+SEPARATION_WEIGHT, RESOLUTION_PENALTY, PENALTY_OF_TWO = 0.3, 0.04, 0.35
 """The score of a number is its support, plus this share of the separation, minus a penalty for each
 doubling of the resolution away from 1, and another one for two clusters: a first division is stable
-on most data and says little. The largest number is chosen within the last difference of the best
-score. Chosen on 25 planted data sets and 18 real ones; results hardly differ for half and twice
-these weights."""
+on most data and says little. Chosen on 31 planted data sets, 12 tables and 19 other real ones: with
+each of these left out in turn, the adjusted Rand index of the 19 is 0.61 on average, as it is 0.62
+with these weights; twice the penalty has 0.60."""
 
 MIN_NUMBER, MIN_SAMPLES_PER_CLUSTER = 3, 8
 """Smallest number that is always compared, and minimum number of samples per cluster of a default
@@ -211,7 +211,7 @@ def scores_of(table: pd.DataFrame) -> Array:
 
 
 def chosen_number(table: pd.DataFrame) -> int:
-    """Largest number of clusters with a score that hardly differs from the best one."""
+    """Number of clusters with the best score; the largest of several."""
     table = table.dropna(subset="agreement")
     if not len(table):
         raise ValueError(
@@ -219,7 +219,7 @@ def chosen_number(table: pd.DataFrame) -> int:
             "number as n_clusters."
         )
     scores = scores_of(table)
-    return int(table.index[scores >= scores.max() - SAME_SCORE][-1])
+    return int(table.index[scores == scores.max()][-1])
 
 
 # The other levels, and how clusters split
