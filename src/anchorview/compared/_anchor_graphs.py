@@ -47,8 +47,8 @@ STEPS_PER_CHECK = 25
 def project_rows_to_simplex(Q: Array) -> Array:
     """Nearest point of ``{z >= 0, sum z = 1}`` to each row of `Q`.
 
-    It is ``max(q - c_r / r, 0)``, with the values ``u`` of a row in descending order and
-    ``c_j = u_1 + ... + u_j - 1``, for the last ``r`` with ``u_r > c_r / r``.
+    It is ``max(q - c_r / r, 0)`` for the last ``r`` with ``u_r > c_r / r``, where ``u`` is the row
+    in descending order and ``c_j = u_1 + ... + u_j - 1``.
     """
     n, m = Q.shape
     # A shift does not change the projection; beside large values, the 1 would lose its digits.

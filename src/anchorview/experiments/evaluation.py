@@ -239,13 +239,10 @@ def file_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield name, stem
 
 
-PANELS_PER_ROW = 3
+PANELS_PER_ROW, DPI = 3, 150
 PANEL_WIDTH, PANEL_HEIGHT = 3.4, 2.6
 BARS_HEIGHT, BAR_HEIGHT = 0.9, 0.19
 """Sizes of panels in inches; the height of those with bars grows with the number of bars."""
-
-DPI = 150
-"""Resolution of PNG files."""
 
 STYLE = {
     **FILE_STYLE,

@@ -56,14 +56,13 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Overall:
-    """Comparison of columns over data sets."""
+    """Comparison of columns over data sets; 1 is the best mean rank."""
 
     ranks: Mapping[str, float]
-    """Mean rank of each column; 1 is best."""
     friedman: float | None
     wilcoxon: Mapping[str, float]
-    """p-values, None or empty if there are too few data sets: of the Friedman test, and of Wilcoxon
-    signed-rank tests of the reference against each other column, with Holm's correction."""
+    """p-values, if there are enough data sets: of the Friedman test, and of Wilcoxon signed-rank
+    tests of the reference against each other column, with Holm's correction."""
     critical_difference: float | None = None
 
     def similar_groups(self) -> list[list[str]]:
@@ -116,8 +115,6 @@ def _mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 RANKED_SUITES = ("compare", "ablation")
-"""Suites with scores of several methods on each data set."""
-
 OF_THE_PACKAGE = {*(method.display_name for method in REGISTRY), *ABLATIONS}
 
 
@@ -127,7 +124,7 @@ class Ranking:
 
     name: str
     suffix: str
-    """What is compared, in titles; "" for honest columns of the suite compare."""
+    """What is compared, in titles."""
     reference: str
     """Column that is tested against all others: an external method, else DALMC."""
     data: Sequence[str]

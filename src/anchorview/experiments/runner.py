@@ -45,7 +45,6 @@ POLL_SECONDS, PROGRESS_SECONDS, EXIT_SECONDS = 0.05, 0.5, 10.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Measure = Callable[[Job, DataSet], Result]
-"""What a job does; :func:`fit_and_score` in experiments."""
 
 TIMED_FITS, MAX_TIMED_SECONDS, CLOCK_ERROR = 3, 60.0, 0.02
 """Fits of a job that runs alone, fewer if they take long, and seconds of error of CPU times."""

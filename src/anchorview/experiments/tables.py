@@ -26,11 +26,8 @@ from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import LABEL_MODES, MODES
 from anchorview.experiments.ranks import rankings, similar_to_best
 
-TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-"""Relative changes of the objective in the table of convergence, besides DALMC's `tol`."""
-
-PAPER_ITERATIONS = 20
-"""Number of iterations that suffice according to the paper."""
+TOLERANCES, PAPER_ITERATIONS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6), 20
+"""Changes of the objective, besides DALMC's `tol`, and iterations that suffice by the paper."""
 
 TIMES = {"fit_seconds": "wall", "cpu_seconds": "CPU"}
 BUSY_CORES = 0.2
