@@ -6,7 +6,7 @@ without it are explained by their labels and by distances in the views
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -128,6 +128,21 @@ class FittedExplanation(Explanation):
     def fitted_labels(self, data: MultiViewData) -> Array:
         """Clusters of samples with prepared views, before clusters were merged."""
 
+    @abstractmethod
+    def margins(self, data: MultiViewData) -> tuple[Array, Array]:
+        """The same clusters, and the contributions of the prepared views, (n, n_views)."""
+
+    def contributions(self) -> Callable[[MultiViewData], tuple[Array, Array]]:
+        """Function of a part: clusters of its samples, and contributions of their views."""
+        return self._contributions
+
+    def _contributions(self, part: MultiViewData) -> tuple[Array, Array]:
+        data = self.prepare(part)
+        fitted, contributions = self.margins(data)
+        if data.available is not None:
+            contributions[~data.available] = np.nan
+        return self.relabeling(fitted), contributions
+
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingExplanation(FittedExplanation):
@@ -175,12 +190,12 @@ class EmbeddingExplanation(FittedExplanation):
         members = ((soft_memberships(block.squares, scale), block.labels) for block in blocks)
         return np.vstack([with_largest_at(*block) for block in members])
 
-    def contributions(self) -> "Contributions":
-        """Function of a part: clusters of its samples, and contributions of their views."""
+    def margins(self, data: MultiViewData) -> tuple[Array, Array]:
+        """The same clusters, and the contributions of the prepared views, (n, n_views)."""
+        fitted = self.fitted_labels(data)
         directions = cluster_directions(self.assignment.centroids, self.relabeling)
-        readout = Readout(None, self.embedder, directions, self.assignment.normalize)
-        used = tuple(range(len(self.view_names)))
-        return Contributions(self.prepare, self.fitted_labels, self.relabeling, (readout,), used)
+        readout = Readout(self.embedder, directions, self.assignment.normalize)
+        return fitted, readout.contributions(data, fitted)
 
 
 class ViewMaps(Protocol):
@@ -196,23 +211,25 @@ class ViewMaps(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """An embedding, and the direction in it that supports each cluster."""
+    """An embedding, and the direction in it that supports each cluster.
 
-    transform: PartFunction | None
-    """What is done with the views first; None for nothing."""
-    embedder: ViewMaps
+    An embedding is a sum over views of linear maps, ``s = sum_p x_p W_p``, so what decides between
+    clusters is a sum over views as well.
+    """
+
+    maps: ViewMaps
     directions: Array
     """Rows of clusters as they were fitted."""
-    normalize: bool
+    normalize: bool = True
     """Whether embeddings are divided by their norms."""
 
-    def add_to(self, contributions: Array, data: MultiViewData, labels: Array) -> None:
-        """Add the contributions of the views of all samples; `labels` as they were fitted."""
-        data = data if self.transform is None else self.transform(data)
-        scalings, maps = self.embedder.scalings, {}
+    def contributions(self, data: MultiViewData, labels: Array) -> Array:
+        """Contributions of the views of samples with these labels, (n, n_views)."""
+        contributions = np.zeros((len(data), len(data.views)))
+        scalings, maps = self.maps.scalings, {}
         for g, group in enumerate(data.groups):
             widths = [data.n_features_per_view[p] for p in group.views]
-            W = self.embedder.map_from(group.views).astype(data.dtype)
+            W = self.maps.map_from(group.views).astype(data.dtype)
             maps[g] = np.split(W, np.cumsum(widths)[:-1])
 
         def work(block: RowBlock) -> None:
@@ -223,10 +240,10 @@ class Readout:
             factor = self._factor(sum(terms[1:], terms[0]))
             directions = self.directions[labels[block.rows]]
             for p, term in zip(block.views, terms, strict=True):
-                products = np.einsum("ij,ij->i", term, directions)
-                contributions[block.rows, p] += products * factor
+                contributions[block.rows, p] = np.einsum("ij,ij->i", term, directions) * factor
 
         for_blocks(work, data.blocks(), "contributions")
+        return contributions
 
     def _factor(self, embedding: Array) -> Array:
         """Reciprocal norms, as `unit_rows` divides by them."""
@@ -234,36 +251,6 @@ class Readout:
         unit = np.ones_like(lengths)
         divided = self.normalize and embedding.shape[1] > 1
         return np.divide(1, lengths, out=unit, where=lengths > 0) if divided else unit
-
-
-@dataclass(frozen=True, eq=False)
-class Contributions:
-    """Contributions of views to the margins of samples, by one or several embeddings.
-
-    An embedding is a sum over views of linear maps, ``s = sum_p x_p W_p``, so what decides between
-    clusters is a sum over views as well.
-    """
-
-    prepare: PartFunction
-    fitted_labels: Callable[[MultiViewData], Array]
-    relabeling: Relabeling
-    readouts: Sequence[Readout]
-    used: tuple[int, ...]
-    """Positions of the views that are embedded."""
-
-    def __call__(self, part: MultiViewData) -> tuple[Array, Array]:
-        """Clusters of the samples of a part, and the contributions of their views."""
-        data = self.prepare(part)
-        fitted = self.fitted_labels(data)
-        embedded = data.with_views(self.used)
-        sums = np.zeros((len(data), len(self.used)))
-        for readout in self.readouts:
-            readout.add_to(sums, embedded, fitted)
-        contributions = np.zeros((len(data), len(data.views)))
-        contributions[:, self.used] = sums
-        if data.available is not None:
-            contributions[~data.available] = np.nan
-        return self.relabeling(fitted), contributions
 
 
 def cluster_directions(

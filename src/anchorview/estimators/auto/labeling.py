@@ -16,7 +16,6 @@ from anchorview.core.blockwise_kmeans import positive
 from anchorview.core.neighbors import graph_of_neighbors
 from anchorview.estimators.explanation import (
     ClusterDistances,
-    Contributions,
     FittedExplanation,
     Readout,
     cluster_directions,
@@ -125,7 +124,7 @@ class Labeler:
                 records["level_labels"][:, position] = own
             return records
 
-        records = self._of_blocks(of_block, part)
+        records = self.of_blocks(of_block, part)
         records["weight"] = 1 if part.sample_weight is None else part.sample_weight
         return records
 
@@ -141,26 +140,26 @@ class Labeler:
     def embedding(self, part: MultiViewData, factor: float = 1.0) -> Array:
         """Embedding of the samples of a part by the best candidate, times a factor."""
         # The views that are used may be in a lower precision than all.
-        rows = self._of_blocks(lambda own: self.best.embedding(own).astype(part.dtype), part)
+        rows = self.of_blocks(lambda own: self.best.embedding(own).astype(part.dtype), part)
         rows *= factor
         return rows
 
     def partitions(self, part: MultiViewData) -> Array:
         """Labels in all partitions, (n_partitions, n); those of a candidate follow each other."""
-        return self._of_blocks(lambda samples: self.clustering.partitions(samples).T, part).T
+        return self.of_blocks(lambda samples: self.clustering.partitions(samples).T, part).T
 
     def doubt(self, part: MultiViewData) -> Array:
         """How doubtful the classes of the samples of a part are; 1 if no class is known."""
         plain, classes = self.clustering.without_classes, self.clustering.classes
         if classes is None:
             return np.ones(len(part))
-        return self._of_blocks(lambda own: classes.doubt(own, plain.partitions(own)), part)
+        return self.of_blocks(lambda own: classes.doubt(own, plain.partitions(own)), part)
 
     def candidate_labels(self, part: MultiViewData) -> Array:
         """Labels in the first partition of each candidate, (n, n_candidates)."""
         return self.partitions(part)[first_partitions(self.clustering.candidates)].T
 
-    def _of_blocks(self, function: Callable[[LocatedSamples], Array], part: MultiViewData) -> Array:
+    def of_blocks(self, function: Callable[[LocatedSamples], Array], part: MultiViewData) -> Array:
         """Rows that a function computes of the samples of a part, block by block."""
         data = self._used_views(part)
         step = BLOCK_BYTES // (data.dtype.itemsize * max(sum(data.n_features_per_view), 1))
@@ -290,56 +289,58 @@ class ConsensusExplanation(FittedExplanation):
         """Clusters of samples with prepared views, before clusters were merged."""
         return self.consensus.labels(self.labeler.partitions(data))
 
-    def _pattern_squares(self, partitions: Array) -> Array:
-        """Squared distances to the patterns of the clusters."""
-        squares = self.consensus.squared_distances(partitions)
-        return self.relabeling.nearest(squares)
+    def _blocks(self, data: MultiViewData) -> Iterator[tuple[slice, Array, Array, Array]]:
+        """Rows, labels in the partitions, clusters, and squared distances to the patterns."""
+        partitions = self.labeler.partitions(data)
+        for rows in row_blocks(len(data), len(self.consensus.offsets)):
+            block = partitions[:, rows]
+            squares = self.relabeling.nearest(self.consensus.squared_distances(block))
+            yield rows, block, self.relabeling(self.consensus.labels(block)), squares
 
     def distances(self, part: MultiViewData) -> Iterator[ClusterDistances]:
         """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
         data = self.prepare(part)
-        partitions, embedding = self.labeler.partitions(data), self.labeler.embedding(data)
-        clusters = self.labeler.clusters
-        consensus = self.consensus.with_votes_for(clusters)
-        for rows in row_blocks(len(data), len(consensus.offsets)):
-            block = partitions[:, rows]
-            labels = clusters[consensus.labels(block)]
+        embedding = self.labeler.embedding(data)
+        consensus = self.consensus.with_votes_for(self.relabeling.clusters)
+        for rows, partitions, labels, to_patterns in self._blocks(data):
             squares = self.assignment.squared_distances(embedding[rows])
             squares[:, self.spread.sizes == 0] = np.inf
-            second = second_best(self._pattern_squares(block), labels)
-            confidence, second_confidence = (
-                consensus.confidence(block, own) for own in (labels, second)
-            )
-            yield ClusterDistances(rows, labels, second, confidence, second_confidence, squares)
+            second = second_best(to_patterns, labels)
+            own, other = (consensus.confidence(partitions, each) for each in (labels, second))
+            yield ClusterDistances(rows, labels, second, own, other, squares)
 
     def memberships(self, part: MultiViewData) -> Array:
         """Memberships of samples in all clusters, by distances to the patterns."""
-        partitions, scale = self.labeler.partitions(self.prepare(part)), max(self.scale, self.floor)
-        blocks = []
-        for rows in row_blocks(len(part), len(self.consensus.offsets)):
-            block = partitions[:, rows]
-            members = soft_memberships(self._pattern_squares(block), scale)
-            labels = self.labeler.clusters[self.consensus.labels(block)]
-            blocks.append(with_largest_at(members, labels))
-        return np.vstack(blocks)
+        blocks, scale = self._blocks(self.prepare(part)), max(self.scale, self.floor)
+        members = ((soft_memberships(squares, scale), labels) for *_, labels, squares in blocks)
+        return np.vstack([with_largest_at(*block) for block in members])
 
-    def contributions(self) -> Contributions:
-        """Mean over all partitions, weighted as in the consensus.
+    def margins(self, data: MultiViewData) -> tuple[Array, Array]:
+        """The same clusters, and the mean of contributions over all partitions, weighted as these.
 
         The center of a cluster in a partition is the mean of its centroids, weighted by the
         frequency of their labels in the cluster. Where landmarks give the labels, centroids are
         those of samples that have all of their votes for one label.
         """
-        candidates, families = self.labeler.clustering.candidates, self.labeler.families
+        labeler, candidates = self.labeler, self.labeler.clustering.candidates
         occupied = np.isfinite(self.consensus.offsets)
-        ends = np.cumsum([candidate.n_partitions for candidate in candidates])
-        readouts = []
         # Patterns contain the weights of the partitions, which sum to 1 over all candidates.
-        for candidate, patterns in zip(
-            candidates, np.split(self.consensus.patterns, ends, axis=1), strict=False
-        ):
-            transform, maps, centers = candidate.readout(families, patterns)
-            directions = cluster_directions(centers, self.relabeling, occupied)
-            readouts.append(Readout(transform, maps, directions, normalize=True))
-        used = self.labeler.used
-        return Contributions(self.prepare, self.fitted_labels, self.relabeling, readouts, used)
+        ends = np.cumsum([candidate.n_partitions for candidate in candidates])
+        patterns = np.split(self.consensus.patterns, ends, axis=1)[: len(candidates)]
+        readouts = []
+        for candidate, own in zip(candidates, patterns, strict=True):
+            maps, centers = candidate.readout(labeler.families, own)
+            readouts.append(Readout(maps, cluster_directions(centers, self.relabeling, occupied)))
+
+        def of_block(samples: LocatedSamples) -> Array:
+            fitted = self.consensus.labels(labeler.clustering.partitions(samples))
+            sums = sum(
+                readout.contributions(candidate.views(samples), fitted)
+                for candidate, readout in zip(candidates, readouts, strict=True)
+            )
+            return np.column_stack([fitted, sums])
+
+        rows = labeler.of_blocks(of_block, data)
+        contributions = np.zeros((len(data), len(data.views)))
+        contributions[:, labeler.used] = rows[:, 1:]
+        return rows[:, 0].astype(np.int32), contributions

@@ -118,7 +118,10 @@ class FittedModel:
             "stability": self.agreement.diagonal(),
         }
         settings = [*(c.setting for c in candidates), *(setting for setting, _ in failed)]
-        table = pd.DataFrame([setting.row(k) for setting in settings])
+        table = pd.DataFrame([{"kind": own.kind, **vars(own)} for own in settings])
+        table = table.drop(columns="compared")
+        table = table.rename(columns={"anchors": "n_anchors", "components": "n_components"})
+        table[["n_anchors", "n_components"]] *= k
         table = table.join(pd.DataFrame(columns)).join(pd.DataFrame([c.row() for c in candidates]))
         table["error"] = [""] * len(candidates) + [error for _, error in failed]
         integers = dict.fromkeys(["n_anchors", "n_components", "n_iter"], "Int64")

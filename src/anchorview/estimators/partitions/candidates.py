@@ -9,7 +9,7 @@ benchmarks/auto.md as well.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, wraps
+from functools import wraps
 from threading import Lock
 from time import perf_counter
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
@@ -29,7 +29,7 @@ from anchorview.core.embed import Embedder, Pattern, embedder_of
 from anchorview.core.representative_rows import distinct_by_content, representative_rows
 from anchorview.core.scale import ViewScaling, fit_scalings
 from anchorview.core.solve import Sizes, SolverSettings, leading_spectra, solve
-from anchorview.estimators.explanation import PartFunction, ViewMaps
+from anchorview.estimators.explanation import ViewMaps
 from anchorview.estimators.partitions.consensus import Family
 from anchorview.estimators.partitions.coordinates import (
     MAX_DIRECTIONS,
@@ -110,10 +110,6 @@ class Setting(ABC):
     def fit(self, pool: "CandidatePool", n_clusters: int) -> tuple["Candidate", Array]:
         """Candidate for the samples of a pool, and their labels in its partitions."""
 
-    def row(self, n_clusters: int) -> dict[str, Any]:
-        """Setting as a row of the table of candidates."""
-        return {"kind": self.kind, "scaling": self.scaling}
-
 
 @dataclass(frozen=True)
 class Candidate(ABC):
@@ -133,8 +129,12 @@ class Candidate(ABC):
         """Labels of samples in the partitions, (n_partitions, n)."""
 
     @abstractmethod
-    def readout(self, families: Families, patterns: Array) -> "Reading":
-        """What the partitions see of samples, its linear maps, and where clusters are in these.
+    def views(self, samples: LocatedSamples) -> MultiViewData:
+        """What the partitions see of samples."""
+
+    @abstractmethod
+    def readout(self, families: Families, patterns: Array) -> tuple[ViewMaps, Array]:
+        """Linear maps of these views, and where clusters are in their sum.
 
         `patterns` are frequencies of labels by cluster, partition and label.
         """
@@ -142,10 +142,6 @@ class Candidate(ABC):
     def row(self) -> dict[str, float | None]:
         """Results in the table of candidates."""
         return {"seconds": self.seconds}
-
-
-Reading = tuple[PartFunction, ViewMaps, Array]
-"""What is read from views, linear maps of it, and clusters in their sum."""
 
 
 # Directions
@@ -170,14 +166,6 @@ class Directions(Setting):
     def __str__(self) -> str:
         sizes = f"{self.anchors}k anchors, {self.components}k components"
         return f"{self.kind}, {self.scaling}, {sizes}, beta {self.beta:g}"
-
-    def row(self, n_clusters: int) -> dict[str, Any]:
-        """Setting as a row of the table of candidates."""
-        return super().row(n_clusters) | {
-            "n_anchors": self.anchors * n_clusters,
-            "n_components": self.components * n_clusters,
-            "beta": self.beta,
-        }
 
     def fit(self, pool: "CandidatePool", n_clusters: int) -> tuple[Candidate, Array]:
         """Candidate for the samples of a pool, and their labels in its partitions."""
@@ -223,11 +211,14 @@ class EmbeddedCandidate(Candidate):
         """Labels of samples in the partitions, (n_partitions, n)."""
         return labels_of_runs(self.runs, self.embedding(samples))
 
-    def readout(self, families: Families, patterns: Array) -> Reading:
-        """Coordinates, the embedding, and the mean centroids of the clusters."""
+    def views(self, samples: LocatedSamples) -> MultiViewData:
+        """Coordinates of samples."""
+        return samples.coordinates_in(self.setting.scaling)
+
+    def readout(self, families: Families, patterns: Array) -> tuple[ViewMaps, Array]:
+        """The embedding, and the mean centroids of the clusters."""
         centroids = np.stack([run.centroids for run in self.runs])
-        centers = np.einsum("cra,ral->cl", patterns, centroids)
-        return partial(families.coordinates, self.setting.scaling), self.embedder, centers
+        return self.embedder, np.einsum("cra,ral->cl", patterns, centroids)
 
     def row(self) -> dict[str, float | None]:
         """Results in the table of candidates."""
@@ -246,10 +237,6 @@ class OfNeighbors(Setting):
 
     def __str__(self) -> str:
         return f"{self.kind}, {self.scaling}, {self.n_neighbors} neighbors"
-
-    def row(self, n_clusters: int) -> dict[str, Any]:
-        """Setting as a row of the table of candidates."""
-        return super().row(n_clusters) | {"n_neighbors": self.n_neighbors}
 
     @abstractmethod
     def partitions(self, pool: "CandidatePool", n_clusters: int) -> Array:
@@ -307,13 +294,17 @@ class VotedCandidate(Candidate):
         landmarks, neighbors = samples.landmarks_in(self.setting.scaling)
         return landmarks.labels_of_samples(neighbors, self.landmark_labels)
 
-    def readout(self, families: Families, patterns: Array) -> Reading:
-        """Weights on landmarks, their votes, and samples with all votes for a label."""
-        scaling, n_clusters = self.setting.scaling, len(patterns)
-        counts = families.landmarks[scaling].counts
+    def views(self, samples: LocatedSamples) -> MultiViewData:
+        """Weights of samples on landmarks."""
+        landmarks, neighbors = samples.landmarks_in(self.setting.scaling)
+        weights = tuple(landmarks.weights(neighbors))
+        return container_with_views(samples.coordinates_in(self.setting.scaling), weights)
+
+    def readout(self, families: Families, patterns: Array) -> tuple[ViewMaps, Array]:
+        """The votes of landmarks, and samples with all votes for a label."""
+        counts, n_clusters = families.landmarks[self.setting.scaling].counts, len(patterns)
         votes = VotesOfLandmarks(self.landmark_labels, counts, n_clusters)
-        weights = partial(families.landmark_weights, scaling)
-        return weights, votes, patterns.reshape(n_clusters, -1)
+        return votes, patterns.reshape(n_clusters, -1)
 
 
 class VotesOfLandmarks:

@@ -265,17 +265,6 @@ class Families:
         shared = (first for first, second in SHARING_A_BASIS.items() if second == scaling)
         return self.bases[next(shared, scaling)]
 
-    def coordinates(self, scaling: str, data: MultiViewData) -> MultiViewData:
-        """Coordinates of samples in a scaling."""
-        return LocatedSamples(self, data).coordinates_in(scaling)
-
-    def landmark_weights(self, scaling: str, data: MultiViewData) -> MultiViewData:
-        """Weights of samples on the landmarks in a scaling."""
-        samples = LocatedSamples(self, data)
-        landmarks, neighbors = samples.landmarks_in(scaling)
-        weights = tuple(landmarks.weights(neighbors))
-        return container_with_views(samples.coordinates_in(scaling), weights)
-
 
 class LocatedSamples:
     """Some samples in coordinates and among landmarks, which are computed once."""
