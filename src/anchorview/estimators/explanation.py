@@ -39,9 +39,7 @@ class ClusterDistances(NamedTuple):
     """Labels, confidence and distances to all clusters of some samples of a part."""
 
     rows: slice
-    """Rows of the samples in the part."""
     labels: Array
-    """Clusters, from 0."""
     second: Array
     """The second-best clusters."""
     confidence: Array
@@ -121,7 +119,6 @@ class FittedExplanation(Explanation):
     assignment: Assignment
 
     def labels(self, part: MultiViewData) -> Array:
-        """Clusters of the samples of a part."""
         return self.relabeling(self.fitted_labels(self.prepare(part)))
 
     @abstractmethod
@@ -133,7 +130,6 @@ class FittedExplanation(Explanation):
         """The same clusters, and the contributions of the prepared views, (n, n_views)."""
 
     def contributions(self) -> Callable[[MultiViewData], tuple[Array, Array]]:
-        """Function of a part: clusters of its samples, and contributions of their views."""
         return self._contributions
 
     def _contributions(self, part: MultiViewData) -> tuple[Array, Array]:
@@ -152,15 +148,12 @@ class EmbeddingExplanation(FittedExplanation):
     """None of an ablation, which has only `distances_of_rows`."""
 
     def fitted_labels(self, data: MultiViewData) -> Array:
-        """Clusters of samples with prepared views, before clusters were merged."""
         return self.assignment(self.embedder(data))
 
     def distances(self, part: MultiViewData) -> Iterator[ClusterDistances]:
-        """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
         return self.distances_of_rows(self.embedder(self.prepare(part)))
 
     def distances_of_rows(self, embedding: Array) -> Iterator[ClusterDistances]:
-        """The same from rows of the embedding."""
         # All at once, as `predict` does: rounding may decide between equally near centroids.
         labels = self.relabeling(self.assignment(embedding))
         for rows in row_blocks(len(labels), len(self.assignment.centroids)):
@@ -172,8 +165,7 @@ class EmbeddingExplanation(FittedExplanation):
     ) -> Array:
         """Clusters of rows of the embedding, a number in place of the cluster for those in doubt.
 
-        That is those whose confidence is below a threshold or, by default, not far above that of
-        the next cluster.
+        By default, their confidence is not far above that of the next cluster.
         """
         labels = np.empty(len(embedding), dtype=np.int32)
         for block in self.distances_of_rows(embedding):
@@ -185,13 +177,11 @@ class EmbeddingExplanation(FittedExplanation):
         return np.where(np.isnan(embedding[:, 0]), -1, labels).astype(np.int32)
 
     def memberships(self, part: MultiViewData) -> Array:
-        """Memberships of samples in all clusters; the largest is that of the label."""
         blocks, scale = self.distances(part), max(self.scale, self.floor)
         members = ((soft_memberships(block.squares, scale), block.labels) for block in blocks)
         return np.vstack([with_largest_at(*block) for block in members])
 
     def margins(self, data: MultiViewData) -> tuple[Array, Array]:
-        """The same clusters, and the contributions of the prepared views, (n, n_views)."""
         fitted = self.fitted_labels(data)
         directions = cluster_directions(self.assignment.centroids, self.relabeling)
         readout = Readout(self.embedder, directions, self.assignment.normalize)
@@ -282,11 +272,7 @@ def soft_memberships(squares: Array, scale: float) -> Array:
 
 
 def with_largest_at(members: Array, labels: Array) -> Array:
-    """Memberships, changed such that the largest one is that of the label.
-
-    Two of them that are equal up to rounding may be in another order than the distances by which
-    `predict` decided, which are computed in the precision of the data.
-    """
+    """Memberships of which that of the label is the largest, where rounding says otherwise."""
     wrong = np.flatnonzero(members.argmax(axis=1) != labels)
     members[wrong, labels[wrong]] = np.nextafter(members[wrong].max(axis=1), 2)
     return members

@@ -122,7 +122,7 @@ class TestResult:
         table = model.candidates_
         results = ["agreement", "agreement_with_result", "stability", "inertia", "n_iter"]
         assert list(table) == [*SETTINGS, *results, "seconds", "error"]
-        expected = pd.DataFrame([setting.row(3) for setting in FAST])
+        expected = model_fit.setting_table(FAST, 3)
         pd.testing.assert_frame_equal(table[SETTINGS], expected, check_dtype=False)
         assert (table["error"] == "").all()
         assert (table["seconds"] > 0).all()
@@ -189,7 +189,7 @@ class TestRepeats:
         model = fitted(views, budget=budget)
         settings = POOL[budget]
         assert len(model.candidates_) == len(model.agreement_) == len(settings)
-        expected = pd.DataFrame([setting.row(3) for setting in settings])
+        expected = model_fit.setting_table(settings, 3)
         pd.testing.assert_frame_equal(
             model.candidates_[SETTINGS], expected[SETTINGS], check_dtype=False
         )

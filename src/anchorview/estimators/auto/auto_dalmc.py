@@ -563,7 +563,7 @@ class AutoDALMC(EmbeddingClusterer):
         self._fit_labels = None
         self._labeled_rows: Array | None = None
         self._families, self._clustering = fitted.families, fitted.clustering
-        self._others, self._consistency = fitted.levels.others, fitted.views.table
+        self._others, self._consistency = fitted.others, fitted.views.table
         self._apart = fitted.views.apart
         self._relabeling = Relabeling.none(self._clustering.n_clusters)
         self.candidates_ = fitted.candidate_table()
@@ -578,7 +578,7 @@ class AutoDALMC(EmbeddingClusterer):
         table = None if fitted.scan is None else fitted.scan.table
         self.curve_ = None if table is None else table["agreement"]
         self.chance_curve_ = None if table is None else table["chance"]
-        self.levels_, self.tree_ = fitted.levels.table, fitted.levels.tree
+        self.levels_, self.tree_ = fitted.levels, fitted.tree
         self.structure_ = fitted.evidence.value if fitted.finds_clusters else 0.0
         if not fitted.finds_clusters:
             # The division for which there is no evidence remains in `labels_at`.

@@ -1,20 +1,11 @@
 """Evidence for clusters: separation, agreement beyond chance, and what each view has by itself.
 
-The separation of a partition is ``1 - (cut + valley) / 1.53``, at least 0. Both measures are about
-1 for arbitrary pieces of a continuum, and 0 for clusters that do not touch:
-
-- *cut*: the share of the weight of neighbor edges that leave clusters, relative to that of as many
-  pieces of the same graph around random samples, by shortest paths. Few edges alone are no
-  evidence, as there are few between pieces of a curve, too.
-- *valley*: the density halfway between a cluster and the nearest one, relative to the lower of
-  their peaks, on samples that did not place the centers. It counts less the fewer edges leave.
-
-Support is the agreement of partitions beyond that on data without clusters, as a share of the
-largest possible. Evidence is the larger of both beyond what they are by chance.
-
-A view alone is judged by how far its communities are separated and agree with those of the other
-views, by the rules that the notes of AutoDALMC state. Correlated coordinates relate views whose
-common clusters are faint, or others than the clearest ones.
+The notes of AutoDALMC state the measures and the rules by which views are set aside. The separation
+of a partition is ``1 - (cut + valley) / 1.53``, at least 0. Both are about 1 for arbitrary pieces
+of a continuum, and 0 for clusters that do not touch. Few edges alone are no evidence, as there are
+few between pieces of a curve, too: the *cut* is relative to that of random pieces of the graph. The
+*valley* between two clusters counts less the fewer edges leave them. Correlated coordinates relate
+views whose common clusters are faint, or others than the clearest ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -110,8 +101,7 @@ def separation_of(sums: ArrayLike) -> Array:
 class JudgedSamples:
     """Samples by which partitions are judged; what these share is computed once.
 
-    They are given by coordinates of standardized features. Rows must not have unit norm, which
-    makes two clusters of a line.
+    Rows of the coordinates must not have unit norm, which makes two clusters of a line.
     """
 
     def __init__(self, coordinates: MultiViewData, seed: int, n_clusters: int = 2) -> None:
@@ -210,10 +200,7 @@ class Evidence:
 def evidence_of(
     separation: Separation, support: float, agreeing: Array, n_samples: int
 ) -> Evidence:
-    """Evidence of the result and of each cluster.
-
-    `agreeing` is the share of partitions that agree on the samples of a cluster.
-    """
+    """Evidence; `agreeing` is the share of partitions that agree on the samples of a cluster."""
     value = float(evidence_value(support, separation.value, n_samples))
     certainty = LEAST_CERTAINTY + (1 - LEAST_CERTAINTY) * min(1.0, value / WORDS["strong"])
     shares = separation_of(separation.by_cluster)
@@ -258,8 +245,7 @@ def without_clusters(
 ) -> dict[str, MultiViewData]:
     """Rows of a normal distribution with the means and covariances of the samples, by scaling.
 
-    These are those within and between "zscore" and "unit"; the same rows lack views. Families also
-    agree on such data, since they all divide it along its longest directions.
+    Families also agree on such data, since they all divide it along its longest directions.
     """
     n = len(next(iter(coordinates.values())))
     mixing = rng.standard_normal((n, n))
@@ -321,10 +307,7 @@ def _lloyd(X: Array, labels: Array, n_clusters: int) -> Array:
 
 
 def _depth(a: Array, b: Array) -> float:
-    """Ratio of the density halfway between two clusters to the lower of their peaks.
-
-    The densities are kernel estimates in which both clusters have the same mass.
-    """
+    """Density halfway between two clusters of the same mass, relative to the lower peak."""
     spread, size = min(a.std(), b.std()), min(len(a), len(b))
     bandwidth = 1.06 * spread * size**-0.2 + 1e-9  # Silverman's rule
     density = sum(
@@ -449,8 +432,7 @@ class JudgedViews:
     rows: Array
     """Positions of the samples by which they are judged, in the sample of the fit."""
     table: pd.DataFrame
-    """By view: `separation`; `agreement_with_others`, the largest with another view that is used;
-    `used`; and `why` not, or why although it should not."""
+    """Columns of `views_`."""
     apart: tuple[str, ...]
     """Names of views with clear clusters that have nothing to do with each other."""
 

@@ -101,11 +101,7 @@ class Labeler:
         return record_type(self.best.embedder.n_anchors, dtype, len(self.others))
 
     def records(self, part: MultiViewData) -> Array:
-        """Records of the samples of a part.
-
-        These are the cluster, the one with the second nearest pattern, the confidence, the squared
-        distance to the pattern of the cluster, and the embedding by the best candidate.
-        """
+        """Records of the samples of a part; `squares` are distances to the patterns of clusters."""
         consensus, clusters = self.clustering.consensus, self.clusters
         voting = consensus.with_votes_for(clusters)
 
@@ -286,7 +282,6 @@ class ConsensusExplanation(FittedExplanation):
         return self.labeler.clustering.consensus
 
     def fitted_labels(self, data: MultiViewData) -> Array:
-        """Clusters of samples with prepared views, before clusters were merged."""
         return self.consensus.labels(self.labeler.partitions(data))
 
     def _blocks(self, data: MultiViewData) -> Iterator[tuple[slice, Array, Array, Array]]:
@@ -298,7 +293,6 @@ class ConsensusExplanation(FittedExplanation):
             yield rows, block, self.relabeling(self.consensus.labels(block)), squares
 
     def distances(self, part: MultiViewData) -> Iterator[ClusterDistances]:
-        """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
         data = self.prepare(part)
         embedding = self.labeler.embedding(data)
         consensus = self.consensus.with_votes_for(self.relabeling.clusters)

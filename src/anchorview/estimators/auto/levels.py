@@ -1,14 +1,11 @@
 """Levels: numbers of clusters that the neighbor graphs and DALMC support, and how clusters split.
 
-Louvain communities at several resolutions have different numbers of clusters of unequal sizes. A
-level is supported as far as the communities in all scalings, and DALMC with as many clusters, agree
-beyond what they do on data without clusters, and separated as these partitions are. In order: the
-numbers that are requested, the scan of numbers, the rule that chooses one, the other levels, and
-how clusters split from level to level.
+The notes of AutoDALMC say how numbers are compared. In order: the numbers that are requested, the
+scan of numbers, the rule that chooses one, the other levels, and how clusters split.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral
 
@@ -44,11 +41,10 @@ REFERENCE_NUMBERS = (2, 3, 4, 6)
 """Numbers that are compared on data without clusters, beside those of its communities."""
 
 SEPARATION_WEIGHT, RESOLUTION_PENALTY, PENALTY_OF_TWO = 0.3, 0.04, 0.35
-"""The score of a number is its support, plus this share of the separation, minus a penalty for each
-doubling of the resolution away from 1, and another one for two clusters: a first division is stable
-on most data and says little. Chosen on 31 planted data sets, 12 tables and 19 other real ones: with
-each of these left out in turn, the adjusted Rand index of the 19 is 0.61 on average, as it is 0.62
-with these weights; twice the penalty has 0.60."""
+"""The score that the notes of AutoDALMC state; a first division is stable on most data and says
+little. Chosen on 31 planted data sets, 12 tables and 19 other real ones: with each of these left
+out in turn, the adjusted Rand index of the 19 is 0.61 on average, as it is 0.62 with these weights;
+twice the penalty has 0.60."""
 
 MIN_NUMBER, MIN_SAMPLES_PER_CLUSTER = 3, 8
 """Smallest number that is always compared, and minimum number of samples per cluster of a default
@@ -95,13 +91,11 @@ class LevelScan:
     """Evidence for numbers of clusters."""
 
     table: pd.DataFrame
-    """Indexed by number of clusters: `agreement`; `chance`, that on data without clusters,
-    interpolated between some of the numbers; `support`; `separation`; `evidence`; and `distance`,
-    that of the resolution from 1 in doublings."""
+    """By number of clusters; `chance` is the agreement on data without clusters, interpolated
+    between some of the numbers, and `distance` that of the resolution from 1 in doublings."""
     reference: CandidatePool
     """Data without clusters."""
     n_samples: int
-    """Number of samples that were compared."""
 
     @property
     def finds_clusters(self) -> bool:
@@ -188,10 +182,7 @@ def _numbers_found(
 
 
 def _agreements(partitions: Sequence[Array], number: int) -> tuple[float, float]:
-    """Mean agreement of communities and DALMC, and of the communities alone.
-
-    NaN if there are fewer clusters, which are no evidence for the number.
-    """
+    """Mean agreement of communities and DALMC, and of the communities; NaN for fewer clusters."""
     if any(len(np.unique(labels)) < number for labels in partitions):
         return np.nan, np.nan
     stacked = np.vstack(partitions)
@@ -226,10 +217,7 @@ def chosen_number(table: pd.DataFrame) -> int:
 
 
 def find_levels(table: pd.DataFrame, chosen: int) -> pd.DataFrame:
-    """The chosen level, and the best ones with at most half and at least twice as many clusters.
-
-    These are left out if there is no evidence for them.
-    """
+    """The chosen level, a coarse and a fine one; these are left out without evidence for them."""
     table = table.dropna(subset="agreement")
     levels = table[["agreement", "chance", "support", "separation", "evidence"]].copy()
     levels["chosen"] = levels.index == chosen
@@ -248,21 +236,12 @@ class LevelLabels:
     by_family: Array
 
 
-@dataclass(frozen=True, eq=False)
-class FittedLevels:
-    """Levels, of which there are none if the number of clusters was given."""
+def fit_levels(
+    pool: CandidatePool, scan: LevelScan, chosen: LevelLabels
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[int, Clustering]]:
+    """Levels, how clusters split, and by their number the levels but the chosen one.
 
-    table: pd.DataFrame | None = None
-    tree: pd.DataFrame | None = None
-    """How clusters split."""
-    others: dict[int, Clustering] = field(default_factory=dict)
-    """Levels but the chosen one, by number of clusters."""
-
-
-def fit_levels(pool: CandidatePool, scan: LevelScan, chosen: LevelLabels) -> FittedLevels:
-    """Fit all levels but the chosen one with few candidates, and find how their clusters split.
-
-    Levels at which no candidate can be fitted are left out.
+    These have few candidates; levels at which none can be fitted are left out.
     """
     levels = find_levels(scan.table, chosen.n_clusters)
     fitted: dict[int, Clustering] = {}
@@ -283,7 +262,7 @@ def fit_levels(pool: CandidatePool, scan: LevelScan, chosen: LevelLabels) -> Fit
         rows += find_branches(coarse, fine, _split_chance(*by_chance))
     tree = pd.DataFrame(rows, columns=list(BRANCH)).astype(BRANCH)
     kept = levels["chosen"] | levels.index.isin(list(fitted))
-    return FittedLevels(levels[kept], tree, fitted)
+    return levels[kept], tree, fitted
 
 
 def find_branches(

@@ -22,7 +22,6 @@ from anchorview.estimators.auto.evidence import (
 )
 from anchorview.estimators.auto.labeling import Clustering, record_type
 from anchorview.estimators.auto.levels import (
-    FittedLevels,
     LevelLabels,
     LevelScan,
     chosen_number,
@@ -39,6 +38,7 @@ from anchorview.estimators.partitions.candidates import (
     CandidatePool,
     EmbeddedCandidate,
     FittedCandidates,
+    Setting,
     families_of,
     first_partitions,
 )
@@ -92,8 +92,10 @@ class FittedModel:
     """Positions of the samples of the result in the sample of the fit."""
     views: JudgedViews
     scan: LevelScan | None
-    """None if the number of clusters was given."""
-    levels: FittedLevels
+    """None if the number of clusters was given, as the next two."""
+    levels: pd.DataFrame | None
+    tree: pd.DataFrame | None
+    others: dict[int, Clustering]
     evidence: Evidence
     finds_clusters: bool
     """Whether there is evidence of clusters at any number, or the number was given."""
@@ -118,11 +120,8 @@ class FittedModel:
             "stability": self.agreement.diagonal(),
         }
         settings = [*(c.setting for c in candidates), *(setting for setting, _ in failed)]
-        table = pd.DataFrame([{"kind": own.kind, **vars(own)} for own in settings])
-        table = table.drop(columns="compared")
-        table = table.rename(columns={"anchors": "n_anchors", "components": "n_components"})
-        table[["n_anchors", "n_components"]] *= k
-        table = table.join(pd.DataFrame(columns)).join(pd.DataFrame([c.row() for c in candidates]))
+        table = setting_table(settings, k).join(pd.DataFrame(columns))
+        table = table.join(pd.DataFrame([candidate.row() for candidate in candidates]))
         table["error"] = [""] * len(candidates) + [error for _, error in failed]
         integers = dict.fromkeys(["n_anchors", "n_components", "n_iter"], "Int64")
         return table.astype({**integers, "inertia": "float64", "beta": "float64"})
@@ -146,6 +145,14 @@ class FittedModel:
         return [own.agreement_with(known, labels[given], number) for own in alone]
 
 
+def setting_table(settings: Sequence[Setting], n_clusters: int) -> pd.DataFrame:
+    """One row per setting; the sizes of directions are multiples of the number of clusters."""
+    table = pd.DataFrame([{"kind": setting.kind, **vars(setting)} for setting in settings])
+    table = table.rename(columns={"anchors": "n_anchors", "components": "n_components"})
+    table[["n_anchors", "n_components"]] *= n_clusters
+    return table.drop(columns="compared")
+
+
 def fit_model(
     source: RowSource,
     sample: MultiViewData,
@@ -156,11 +163,7 @@ def fit_model(
     say: Say,
     known: KnownLabels | None = None,
 ) -> FittedModel:
-    """Fit the model to some samples of a source, which represent all.
-
-    `numbers` are those of clusters to choose from; any if there are none. `importance` is that of
-    each view, and `known` are classes of some samples of the source.
-    """
+    """Fit the model to a sample of a source, which represents all, with one of some numbers."""
     clock = perf_counter()
     rows = np.arange(len(sample))
     pool = CandidatePool.of(sample, rows, source.total_weight, seed, importance)
@@ -198,7 +201,7 @@ def fit_model(
         clock = say(f"found the classes of {len(known.rows)} known samples elsewhere", clock)
 
     chosen = LevelLabels(number, result.labels, fitted.by_family)
-    levels = FittedLevels() if scan is None else fit_levels(pool, scan, chosen)
+    levels, tree, others = fit_levels(pool, scan, chosen) if scan else (None, None, {})
     evidence = _evidence(pool, judged, scan, result, fitted.partitions, number)
     say(structure_sentence(evidence.value), clock)
     if known is None:
@@ -214,6 +217,8 @@ def fit_model(
         views,
         scan,
         levels,
+        tree,
+        others,
         evidence,
         finds or known is not None,
         known,
@@ -228,10 +233,7 @@ def _with_classes(
     data: MultiViewData,
     places: Array,
 ) -> tuple[Clustering, FittedConsensus, KnownLabels]:
-    """Clusters that are classes where these are known, and what candidates say about them.
-
-    `data` are samples at some places in `known`, whose classes are completed.
-    """
+    """Clusters that are classes; `data` are samples at some places in `known`, which it completes."""
     partitions, plain, families = fitted.partitions, result.consensus, pool.families
     labels = Clustering(fitted.candidates, plain).partitions(LocatedSamples(families, data))
 
@@ -293,10 +295,7 @@ def n_sampled(n_samples: int, n_clusters: int | None, budget: str) -> int:
 def require_fit_memory(
     source: RowSource, count: int, numbers: Sequence[int], limit: float | str | None, *, kept: bool
 ) -> None:
-    """Raise if a fit to `count` rows needs more memory than it may use.
-
-    With `kept`, results of all samples are kept in memory.
-    """
+    """Raise if a fit to `count` rows, with results `kept` in memory, needs more than it may use."""
     n_clusters = numbers[-1] if numbers else TYPICAL_CLUSTERS
     itemsize, widths, n_views = source.dtype.itemsize, source.n_features_per_view, len(source.names)
     directions = sum(min(d, MAX_DIRECTIONS + 1) for d in widths)

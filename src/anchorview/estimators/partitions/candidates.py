@@ -99,7 +99,6 @@ class Setting(ABC):
     scaling: str
     kind: ClassVar[str]
     kind_weight: ClassVar[float]
-    """Weight of the kind in the consensus."""
 
     @property
     def family(self) -> Family:
@@ -117,7 +116,6 @@ class Candidate(ABC):
 
     setting: Setting
     seconds: float = field(default=0.0, kw_only=True)
-    """Time that the fit took."""
 
     @property
     @abstractmethod
@@ -149,12 +147,10 @@ class Candidate(ABC):
 
 @dataclass(frozen=True)
 class Directions(Setting):
-    """DALMC on the coordinates of the views, and K-means runs on its embedding."""
+    """DALMC with so many anchors and components per cluster, and K-means runs on its embedding."""
 
     anchors: int
-    """Number of anchors per cluster."""
     components: int
-    """Number of components per view and cluster."""
     beta: float = BETA
     compared: bool = False
     """Whether there is one repaired run. Runs that end with two clusters in one would lower the
@@ -168,7 +164,6 @@ class Directions(Setting):
         return f"{self.kind}, {self.scaling}, {sizes}, beta {self.beta:g}"
 
     def fit(self, pool: "CandidatePool", n_clusters: int) -> tuple[Candidate, Array]:
-        """Candidate for the samples of a pool, and their labels in its partitions."""
         data = pool.coordinates_in(self.scaling)
         problem, spectra = pool.linear_problem(self.scaling)
         anchors, components = self.anchors * n_clusters, self.components * n_clusters
@@ -196,11 +191,9 @@ class EmbeddedCandidate(Candidate):
     view_weights: Array
     objective: Array
     inertia: float
-    """Mean squared distance of the embedding's rows to their centroids, in the first run."""
 
     @property
     def n_partitions(self) -> int:
-        """Number of K-means runs."""
         return len(self.runs)
 
     def embedding(self, samples: "Samples") -> Array:
@@ -208,7 +201,6 @@ class EmbeddedCandidate(Candidate):
         return self.embedder(samples.coordinates_in(self.setting.scaling))
 
     def labels(self, samples: "Samples") -> Array:
-        """Labels of samples in the partitions, (n_partitions, n)."""
         return labels_of_runs(self.runs, self.embedding(samples))
 
     def views(self, samples: LocatedSamples) -> MultiViewData:
@@ -221,7 +213,6 @@ class EmbeddedCandidate(Candidate):
         return self.embedder, np.einsum("cra,ral->cl", patterns, centroids)
 
     def row(self) -> dict[str, float | None]:
-        """Results in the table of candidates."""
         n_iter = len(self.objective) or None
         return {"inertia": self.inertia, "n_iter": n_iter} | super().row()
 
@@ -243,7 +234,6 @@ class OfNeighbors(Setting):
         """Labels of the samples in the graph."""
 
     def fit(self, pool: "CandidatePool", n_clusters: int) -> tuple[Candidate, Array]:
-        """Candidate for the samples of a pool, and their labels in its partitions."""
         partitions = self.partitions(pool, n_clusters)
         landmarks, neighbors = pool.landmarks_in(self.scaling)
         candidate = VotedCandidate(self, landmarks.labels(neighbors, partitions, n_clusters))
@@ -259,7 +249,6 @@ class Graph(OfNeighbors):
     kind_weight = 1 / 6
 
     def partitions(self, pool: "CandidatePool", n_clusters: int) -> Array:
-        """Labels of the samples in the graph."""
         vectors = pool.graph(self.scaling, self.n_neighbors).eigenvectors(n_clusters)
         rows = EmbeddedRows(vectors, pool.data.sample_weight)
         return kmeans_runs(rows, n_clusters, pool.seed, pool.n_runs)[1]
@@ -273,7 +262,6 @@ class Communities(OfNeighbors):
     kind_weight = 1 / 3
 
     def partitions(self, pool: "CandidatePool", n_clusters: int) -> Array:
-        """Labels of the samples in the graph."""
         graph = pool.graph(self.scaling, self.n_neighbors)
         return graph.n_communities(n_clusters)[None].astype(LABEL_DTYPE)
 
@@ -286,11 +274,9 @@ class VotedCandidate(Candidate):
 
     @property
     def n_partitions(self) -> int:
-        """Number of partitions."""
         return len(self.landmark_labels.labels)
 
     def labels(self, samples: "Samples") -> Array:
-        """Labels of samples in the partitions, (n_partitions, n)."""
         landmarks, neighbors = samples.landmarks_in(self.setting.scaling)
         return landmarks.labels_of_samples(neighbors, self.landmark_labels)
 
@@ -358,9 +344,8 @@ def kmeans_runs(
 ) -> tuple[tuple[Assignment, ...], Array, float]:
     """K-means runs by ascending inertia, the labels of each, and the smallest inertia.
 
-    One run starts from rows that pivoted QR selects, which finds separated clusters whatever their
-    number; the others start at random. With `repairs`, centroids that share a cluster are moved to
-    clusters that lack one.
+    One starts from rows that pivoted QR selects, which finds separated clusters whatever their
+    number. With `repairs`, centroids that share a cluster are moved to clusters that lack one.
     """
     rows, weights = embedded.embedding, embedded.weights
     points = unit_rows(rows)

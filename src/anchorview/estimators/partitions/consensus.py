@@ -70,10 +70,7 @@ def agreement_with(labels: Array, partitions: Array, n_clusters: int) -> Array:
 
 
 def mean_agreement(agreement: Array, counts: Sequence[int]) -> Array:
-    """Mean agreement between the partitions of every two candidates, which have `counts` of them.
-
-    On the diagonal, the mean over different partitions of one candidate; 1 if it has only one.
-    """
+    """Mean agreement between the different partitions of every two candidates, or of one."""
     sizes, starts = np.array(counts), np.cumsum([0, *counts[:-1]])
     sums = np.add.reduceat(np.add.reduceat(agreement, starts, axis=0), starts, axis=1)
     means = sums / np.outer(sizes, sizes)
@@ -83,21 +80,14 @@ def mean_agreement(agreement: Array, counts: Sequence[int]) -> Array:
 
 
 def family_weights(families: Sequence[Family]) -> Array:
-    """Weights of partitions by their families; they sum to 1.
-
-    The weight of a kind is shared by its families, and that of a family by its partitions.
-    """
+    """Weights of partitions: a kind's is shared by its families, a family's by its partitions."""
     in_family, in_kind = Counter(families), Counter(own.kind for own in set(families))
     weights = [own.kind_weight / (in_kind[own.kind] * in_family[own]) for own in families]
     return np.array(weights) / np.sum(weights)
 
 
 def cross_agreement(agreement: Array, families: Sequence[Family]) -> Array:
-    """Mean agreement of each partition with those of the other families, weighted as they are.
-
-    If there is only one family, the mean agreement with the other partitions; 1 for a single
-    partition.
-    """
+    """Mean agreement of each partition with those of other families, if any, weighted as they are."""
     members = np.array([families.index(family) for family in families])
     own = members[:, None] == members
     if own.all():
@@ -144,10 +134,7 @@ class Consensus:
         return labels
 
     def nearest_two(self, partitions: Array) -> tuple[Array, Array, Array]:
-        """Clusters with the nearest and the second nearest pattern, int32, and a distance.
-
-        The distance is the squared one to the nearest pattern.
-        """
+        """Clusters with the nearest and second nearest pattern, and squared distances to the first."""
         n = partitions.shape[1]
         labels, second = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
         squares = np.empty(n)
@@ -160,11 +147,7 @@ class Consensus:
         return labels, second, squares
 
     def squared_distances(self, partitions: Array) -> Array:
-        """Squared distances of samples to the patterns; infinite for empty clusters.
-
-        The distance is between the one-hot encoded labels of the sample and the frequencies of the
-        labels in the cluster, with the weights of the partitions.
-        """
+        """Squared distances of one-hot encoded labels to the patterns; infinite for empty clusters."""
         squares = np.empty((partitions.shape[1], len(self.offsets)))
         for block, scores in self._scores(partitions):
             squares[block] = _squared(scores)
@@ -181,10 +164,7 @@ class Consensus:
 
     @cached_property
     def _by_label(self) -> Array:
-        """Patterns by partition, label and cluster.
-
-        The score is the sum of the entries at the labels of the sample, plus the offset.
-        """
+        """Patterns by partition, label and cluster, of which a score sums some and the offset."""
         return np.ascontiguousarray(self.patterns.transpose(1, 2, 0))
 
     def with_votes_for(self, clusters: Array) -> "Consensus":
@@ -193,10 +173,7 @@ class Consensus:
         return replace(self, votes=votes)
 
     def confidence(self, partitions: Array, labels: Array) -> Array:
-        """Total weight, per sample, of the partitions that vote for its cluster in `labels`.
-
-        It is multiplied by the `certainty`.
-        """
+        """Weight of the partitions that vote for the cluster of each sample, times `certainty`."""
         against = np.zeros(partitions.shape[1])
         for votes, weight, partition in zip(self.votes, self.weights, partitions, strict=True):
             against += weight * (votes[partition] != labels)
@@ -225,10 +202,7 @@ def fit_consensus(
     separations: Array | None = None,
     sample_weight: Array | None = None,
 ) -> FittedConsensus:
-    """Consensus of partitions, started from the best one of each family.
-
-    Those with smaller `separations`, which are sums of cut and valley, have larger weights.
-    """
+    """Consensus from the best of each family; small `separations` (sums) give large weights."""
     if sample_weight is not None:
         sample_weight = sample_weight / sample_weight.mean()
     agreement = agreement_matrix(partitions, n_clusters)
@@ -284,10 +258,7 @@ def iterate_consensus(
     sample_weight: Array | None = None,
     max_iter: int = 50,
 ) -> tuple[Consensus, Array]:
-    """Consensus of partitions with fixed weights, by Lloyd iterations from a start, and its labels.
-
-    A cluster that loses all of its samples stays empty.
-    """
+    """Consensus with fixed weights, by Lloyd iterations from a start, and its labels."""
     labels = start
     for _ in range(max_iter):
         consensus = consensus_of(labels, partitions, n_clusters, weights, sample_weight)

@@ -31,7 +31,7 @@ from anchorview.estimators.persistence.codec import (
     require,
     split_arrays,
 )
-from anchorview.estimators.persistence.stored_steps import UntrustedTypeError, parameter_of
+from anchorview.estimators.persistence.fitted_state import UntrustedTypeError, parameter_of
 
 if TYPE_CHECKING:
     from anchorview.estimators.auto.auto_dalmc import AutoDALMC
