@@ -58,8 +58,7 @@ class ClusterDistances(NamedTuple):
 class Explanation(ABC):
     """How a model labels samples, and how certain it is; can be pickled, so workers apply it.
 
-    All functions take a part of a source: samples with views as they were given. Clusters are
-    numbered from 0, as in `labels_` and after `relabel`.
+    Functions take parts of a source with views as they were given; clusters are as in `labels_`.
     """
 
     prepare: PartFunction
@@ -92,10 +91,10 @@ class Explanation(ABC):
 
     @abstractmethod
     def contributions(self) -> Callable[[MultiViewData], tuple[Array, Array]]:
-        """Function of a part: clusters of its samples, and contributions of their views.
+        """Function of a part, for workers: clusters of its samples, and contributions of views.
 
-        The contributions, (n, n_views), sum to the margin by which a sample belongs to its cluster;
-        NaN where it lacks the view. The function can be pickled.
+        These, (n, n_views), sum to the margin by which a sample belongs to its cluster; NaN where
+        it lacks the view.
         """
 
     @property

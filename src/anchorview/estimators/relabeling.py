@@ -150,10 +150,7 @@ def mapping_header(model: Any) -> dict[str, Any]:
 
 
 def new_names(mapping: Any, model: Any) -> Mapping[Any, Any]:
-    """New names by cluster, of a mapping, or of what a report has downloaded, or a path to either.
-
-    Raises if it was downloaded from the report of another model.
-    """
+    """New names by cluster, of a mapping, or of what a report on this model has, or of a file."""
     place = "The mapping"
     if not isinstance(mapping, Mapping):
         place = f"{mapping}:"

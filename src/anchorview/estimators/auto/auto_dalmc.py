@@ -47,11 +47,7 @@ from anchorview.estimators.auto.model_fit import (
     n_sampled,
     require_fit_memory,
 )
-from anchorview.estimators.base import (
-    EmbeddingClusterer,
-    by_sample_id,
-    fill_docstring,
-)
+from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, fill_docstring
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.explanation import ROUNDING
 from anchorview.estimators.known.known_labels import KnownLabels, known_labels, with_pairs

@@ -49,7 +49,7 @@ LLOYD_STEPS = 3
 """Steps that fit centers to one half of the samples, so that they forget the other half."""
 
 MIN_SIDE = 3
-"""Number of samples of each of two clusters that a density needs."""
+"""Number of samples that a density needs."""
 
 NO_CLUSTERS = 1.53
 """Sum of cut and valley from which on clusters are as arbitrary as those of noise."""
@@ -353,7 +353,7 @@ class ViewAlone:
     partitions: dict[tuple[int, int], Array]
     """By graph and number of clusters; -1 where a sample lacks the view."""
     separation: float
-    """The largest one of the partitions; NaN if samples are too few."""
+    """The largest of a partition; NaN if samples are too few."""
     points: Array
     """Coordinates of the samples; zero where a sample lacks the view."""
 

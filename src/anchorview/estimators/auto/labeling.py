@@ -267,11 +267,10 @@ def merged_sums(a: Sums, b: Sums) -> Sums:
 
 @dataclass(frozen=True, eq=False)
 class ConsensusExplanation(FittedExplanation):
-    """The consensus of AutoDALMC.
+    """The consensus of AutoDALMC, whose partitions say how certain samples are.
 
-    Confidence, memberships and second-best cluster come from the partitions. Samples on which all
-    partitions agree have no distance there, so distances are those in the embedding of the best
-    candidate, to the mean of the cluster. The scale is that of distances to the patterns.
+    Samples on which all partitions agree have no distance there, so distances are those in the
+    embedding of the best candidate. The scale is that of distances to the patterns.
     """
 
     labeler: Labeler

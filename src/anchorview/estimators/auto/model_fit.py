@@ -233,7 +233,7 @@ def _with_classes(
     data: MultiViewData,
     places: Array,
 ) -> tuple[Clustering, FittedConsensus, KnownLabels]:
-    """Clusters that are classes; `data` are samples at some places in `known`, which it completes."""
+    """Clusters that are classes; `data` are samples at some places in `known`, to be completed."""
     partitions, plain, families = fitted.partitions, result.consensus, pool.families
     labels = Clustering(fitted.candidates, plain).partitions(LocatedSamples(families, data))
 

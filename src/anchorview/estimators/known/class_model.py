@@ -5,11 +5,9 @@ Known classes spread from samples to the clusters of all partitions and to the l
     F <- .95 B W B' F + .05 Y,
 
 where ``B`` has the clusters of each sample and its weights on landmarks, and ``W`` divides by their
-sizes and weighs the partitions: 0.4 of it is the consensus without labels, and partitions count by
-the fourth power of their adjusted Rand index with the known classes, if these have three samples
-each. Columns of F are divided by their sums. Logistic regression on the coordinates of the views
-has the share ``m / (m + 8)`` in the logarithm of the probabilities, for m labels per class. These
-numbers were chosen on nine data sets; benchmarks/labels_few.md chooses with each left out.
+sizes and weighs the partitions. Columns of F are divided by their sums. Logistic regression has the
+share ``m / (m + 8)`` in the logarithm of the probabilities, for m labels per class. The numbers
+were chosen on nine data sets; benchmarks/labels_few.md chooses with each left out.
 """
 
 import warnings
@@ -46,11 +44,8 @@ POWER, MIN_PER_CLASS = 4, 3
 HALF_SUPERVISED = 8
 """Known samples per class at which logistic regression has half of the weight."""
 
-N_ITERATIONS = 200
-"""Of the logistic regression."""
-
-LINEAR_SCALINGS = (STANDARDIZED, NORMALIZED)
-"""Scalings of the coordinates that logistic regression sees."""
+N_ITERATIONS, LINEAR_SCALINGS = 200, (STANDARDIZED, NORMALIZED)
+"""Of the logistic regression, and the scalings of the coordinates that it sees."""
 
 SHARPNESS = 3.0
 """Power of the probabilities; with it, their mean is about the share of correct classes."""
@@ -91,9 +86,8 @@ class ClassModel:
     of_clusters: Array
     """Scores by partition, cluster and class."""
     scaling: str
-    """Scaling of the landmarks."""
     of_landmarks: Array
-    """Scores by landmark, of all views, and class."""
+    """Scores by landmark, of all views, and class, in this scaling."""
     linear: LinearClasses
     share: float
     """Share of the logistic regression in the logarithm of probabilities."""
@@ -111,11 +105,7 @@ class ClassModel:
         return np.asarray(softmax(SHARPNESS * both, axis=1))
 
     def doubt(self, samples: Samples, partitions: Array) -> Array:
-        """How doubtful the classes of samples are, from 0 to 1.
-
-        It is 1 minus the difference between the two largest probabilities or, if it is larger, the
-        probability of clusters without a class.
-        """
+        """1 minus the difference of the two largest probabilities, or that of no known class."""
         probabilities = self.probabilities(samples, partitions)
         two = np.sort(probabilities, axis=1)[:, -2:]
         doubt = 1 - (two[:, 1] - two[:, 0])
@@ -135,7 +125,7 @@ class ClassModel:
         """Consensus that labels samples by their most likely class.
 
         `partitions` are those of the candidates, which have these weights, and the draws. The
-        first draw has half of the weight and decides. The confidence is the share of the draws.
+        first draw decides; the confidence is the share of the draws.
         """
         k = self.of_clusters.shape[2]
         drawn = np.full(N_DRAWS, 0.25 / (N_DRAWS - 1))
@@ -166,10 +156,7 @@ def landmark_weights(landmarks: Landmarks, neighbors: Sequence[Neighbors]) -> sp
 def fit_class_model(
     samples: Samples, partitions: Array, unlabeled: Consensus, known: KnownClasses
 ) -> ClassModel:
-    """Model of the classes of known samples, among samples with these labels in the partitions.
-
-    Clusters of the consensus without labels that have no class are further classes.
-    """
+    """Model of known classes; clusters of the consensus that have no class are further classes."""
     k, n = len(unlabeled.offsets), partitions.shape[1]
     both = np.hstack([partitions, known.partitions])
     labels, _, squares = unlabeled.nearest_two(both)
@@ -201,8 +188,7 @@ def _seeds(
 ) -> tuple[Array, Array]:
     """Typical samples of the clusters without a class, and the classes that these become.
 
-    Each class has one cluster, so that it has most of its samples in all; clusters are numbered as
-    classes from the largest on.
+    Each class has the cluster with most of its samples; others become classes by their size.
     """
     sizes = np.bincount(labels, minlength=k)
     table = np.bincount(of_known * k + known, minlength=k * k).reshape(k, k)

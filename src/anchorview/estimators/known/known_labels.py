@@ -29,7 +29,6 @@ MAX_KNOWN = 5_000
 """Maximum number of known samples that the model of the classes is fitted to."""
 
 TINY = 1e-12
-"""Smallest probability whose logarithm is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,6 @@ class KnownLabels:
     rows: Array
     """Positions of the samples, ascending."""
     codes: npt.NDArray[np.int32]
-    """Classes of these samples."""
     names: tuple[str, ...]
     """Names of the classes; none if classes are numbers of clusters."""
     given: npt.NDArray[np.bool_]
@@ -61,10 +59,9 @@ class KnownLabels:
         return (data, chosen) if has is None else (data[has], chosen[has])
 
     def kept(self, labels: Any, second: Any, confidence: Any) -> tuple[Any, Any, Any]:
-        """Results of all samples, in which those that are known keep their class.
+        """Results in which known samples keep their class; files are changed in place.
 
         Their second cluster is the one that the model would give them, if this is another one.
-        Files are changed in place.
         """
         known = np.full(len(labels), UNKNOWN, np.int32)
         known[self.rows] = self.codes
@@ -87,10 +84,7 @@ class KnownLabels:
         return len(self.names) or int(self.codes.max()) + 1
 
     def fits(self, requested: Sequence[int], n_samples: int) -> bool:
-        """Whether there can be as many clusters as classes.
-
-        Classes of all samples may be meant for scores only: then there is a warning, else an error.
-        """
+        """Whether there can be as many clusters as classes; those of all may be for scores only."""
         if not requested or self.fewest <= requested[-1]:
             return True
         problem = f"y has {self.fewest} classes, but n_clusters is at most {requested[-1]}"
@@ -130,10 +124,9 @@ def _stored(values: Any, changed: Any) -> Any:
 def known_labels(
     y: Any, X: Any, ids: "pd.Index[Any] | None", kept: Array, fewest: int
 ) -> KnownLabels | None:
-    """Known classes of samples, which are matched by id or position; None without any.
+    """Known classes of the samples that are `kept`, matched by id or position; None without any.
 
-    `kept` says which samples are fitted; integers below `fewest`, the smallest number of clusters
-    that was asked for, are numbers of clusters.
+    Integers below `fewest`, the smallest number that was asked for, are numbers of clusters.
     """
     if y is None:
         return None
@@ -195,10 +188,7 @@ class PairedLabels(KnownLabels):
     """Pairs of groups that have different classes, (n_pairs, 2)."""
 
     def assigned(self, probabilities: Array, places: Array) -> Self:
-        """Classes of all groups, the most certain first, so that no pair is broken.
-
-        `probabilities` are those of the samples at some places.
-        """
+        """Classes of all groups, the most certain first, so that no pair is broken."""
         n_groups, k = 1 + int(self.groups.max()), probabilities.shape[1]
         scores = np.zeros((n_groups, k))
         np.add.at(scores, self.groups[places], np.log(np.maximum(probabilities, TINY)))

@@ -153,8 +153,7 @@ class Directions(Setting):
     components: int
     beta: float = BETA
     compared: bool = False
-    """Whether there is one repaired run. Runs that end with two clusters in one would lower the
-    agreement with communities at the right number."""
+    """Whether there is one run, repaired: two clusters in one would lower agreements."""
 
     kind = "directions"
     kind_weight = 1 / 2
@@ -378,13 +377,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True, eq=False)
 class FittedCandidates:
-    """Candidates, and their partitions of the samples of a pool."""
+    """Candidates, settings that failed and why, and the partitions, in the order of candidates."""
 
     candidates: list[Candidate]
     failed: list[tuple[Setting, str]]
-    """Settings that could not be fitted, and why."""
     partitions: Array
-    """(n_partitions, n_samples); those of a candidate follow each other."""
 
     @property
     def by_family(self) -> Array:
@@ -417,16 +414,12 @@ class CandidatePool:
     """Positions of the samples in the sample that they are part of."""
     seed: int
     importance: Array
-    """Of each view."""
     norm_factor: float
-    """If samples stand for more, the root of how many for each: embeddings are divided by it, so
-    that those of all samples have columns of norm 1."""
+    """Root of how many samples each stands for, by which embeddings are divided."""
     bases: dict[str, Basis]
-    """Those of the coordinates."""
     errors: Mapping[str, Exception]
     """Why there are no coordinates in a scaling."""
     n_landmarks: int = N_LANDMARKS
-    """Number of landmarks per view, if there are as many samples."""
     _shared: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False)
     _locks: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False)
 

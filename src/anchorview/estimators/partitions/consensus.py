@@ -87,7 +87,7 @@ def family_weights(families: Sequence[Family]) -> Array:
 
 
 def cross_agreement(agreement: Array, families: Sequence[Family]) -> Array:
-    """Mean agreement of each partition with those of other families, if any, weighted as they are."""
+    """Mean weighted agreement of each partition with those of other families, if there are any."""
     members = np.array([families.index(family) for family in families])
     own = members[:, None] == members
     if own.all():
@@ -134,7 +134,7 @@ class Consensus:
         return labels
 
     def nearest_two(self, partitions: Array) -> tuple[Array, Array, Array]:
-        """Clusters with the nearest and second nearest pattern, and squared distances to the first."""
+        """Clusters with the nearest and second nearest pattern; squared distances to the first."""
         n = partitions.shape[1]
         labels, second = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
         squares = np.empty(n)
@@ -147,7 +147,7 @@ class Consensus:
         return labels, second, squares
 
     def squared_distances(self, partitions: Array) -> Array:
-        """Squared distances of one-hot encoded labels to the patterns; infinite for empty clusters."""
+        """Squared distances of one-hot encoded labels to patterns; infinite for empty clusters."""
         squares = np.empty((partitions.shape[1], len(self.offsets)))
         for block, scores in self._scores(partitions):
             squares[block] = _squared(scores)
@@ -231,11 +231,10 @@ def find_consensus(
     starts: Iterable[Array],
     sample_weight: Array | None = None,
 ) -> tuple[Consensus, Array]:
-    """Consensus of partitions, found from each of several starts, and its labels.
+    """Consensus of partitions and its labels, from the best of several starts.
 
     Of the results that agree best with the partitions, that with the smallest distances is kept: by
-    distances alone small clusters would not matter. It is found again with the weights times the
-    agreement of each partition with the labels.
+    distances alone small clusters would not matter. Weights are then multiplied by the agreement.
     """
     iterate = partial(iterate_consensus, partitions, n_clusters, sample_weight=sample_weight)
     found = [iterate(weights, start) for start in starts]

@@ -21,12 +21,7 @@ from anchorview.core.scaled_view import SparseScaledView, times_roots
 from anchorview.core.solve import rank_tolerance
 from anchorview.core.truncate import Bases, iterated_subspaces, orthonormal
 from anchorview.estimators.partitions.neighbor_graphs import LEADING, Landmarks, Neighbors
-from anchorview.views.container import (
-    MultiViewData,
-    RowBlock,
-    container_with_views,
-    dense_rows,
-)
+from anchorview.views.container import MultiViewData, RowBlock, container_with_views, dense_rows
 from anchorview.views.row_source import working_precision
 
 STANDARDIZED, NORMALIZED = "zscore-unit", "unit-center"
@@ -45,8 +40,7 @@ data sets differed by chance only, except for the smallest: if there are no more
 second number, all of their directions are used."""
 
 LONG_ROWS = 3.0
-"""Standardized rows of a view that are longer than so many times the median length are shortened to
-it: wild values decide nothing."""
+"""Standardized rows are shortened to so many median lengths: wild values decide nothing."""
 
 WILD_ROWS, MEDIAN_ROWS = 20.0, 1_000
 """Rows that are further from the median of a view than so many times the median distance have no
@@ -137,13 +131,8 @@ class Basis:
         }
 
 
-def fit_bases(
-    data: MultiViewData,
-) -> tuple[dict[str, Basis], Coordinates, dict[str, Exception]]:
-    """Bases by the first of the two scalings of each, and the coordinates of the samples.
-
-    Rows of "unit" may be equal: these scalings are left out, and the last result says why.
-    """
+def fit_bases(data: MultiViewData) -> tuple[dict[str, Basis], Coordinates, dict[str, Exception]]:
+    """Bases by first scaling, coordinates, and why scalings are left out, as with equal rows."""
     bases: dict[str, Basis] = {}
     coordinates: Coordinates = {}
     failed: dict[str, Exception] = {}
@@ -196,7 +185,7 @@ def _without_wild_rows(data: MultiViewData) -> MultiViewData:
 def _fit_view(
     rows: Matrix, whole: ViewScaling, dtype: "np.dtype[Any]", weights: Array | None
 ) -> tuple[ViewBasis, tuple[float, float]]:
-    """Basis of the rows of a view, not divided by norms yet, and squared norms of both scalings."""
+    """Basis of the rows of a view without norms, and squared norms of both scalings."""
     normalized = whole.unit_first
     shared = ViewScaling(unit_first=True) if normalized else replace(whole, unit_last=False)
     mean = whole.center if normalized else None

@@ -1,19 +1,13 @@
 """Neighbors: graphs of the samples, and landmarks by which any samples are compared with these.
 
-In each view a sample i is connected to its nearest neighbors j with the self-tuning weights
-``exp(-d_ij / (s_i s_j))``, where ``d`` are squared distances and ``s`` is the distance to the
-farthest of the neighbors. Weights are the maximum of both directions, ``N = D^-1/2 W D^-1/2``, and
-the graph is the mean of the views', weighted by their importance. Of more equal rows than
-neighbors, those that are near in other views are neighbors.
+In each view a sample i is connected to its nearest neighbors j by ``exp(-d_ij / (s_i s_j))``, with
+squared distances ``d`` and the distance ``s`` to the farthest of the neighbors. Weights are the
+maximum of both directions, ``N = D^-1/2 W D^-1/2``, and the graph is the mean of the views',
+weighted by their importance.
 
-The landmarks of a view are the centers of a K-means run on its leading coordinates. A sample has
-the weights
-
-    w_j = exp(-d_j / s),  s = mean of its d_j,  normalized to sum 1,
-
-on its nearest landmarks, with squared distances ``d_j``, times the importance of the view. A
-partition of some samples is passed on to others by their weights: a landmark has the label with
-most weight on it, and votes for it by its share of the weight.
+The landmarks of a view are the centers of a K-means run. A sample has the weights ``exp(-d_j / s)``
+on its nearest ones, where ``s`` is the mean of its ``d_j``, normalized to sum 1, times the
+importance of the view. A landmark votes for the label with most weight on it, by its share.
 """
 
 from collections.abc import Sequence
@@ -43,7 +37,6 @@ from anchorview.estimators.partitions.consensus import cluster_members
 from anchorview.views.container import MultiViewData, RowBlock
 
 N_NEIGHBORS = 15
-"""Number of neighbors."""
 
 DENSE_SIZE = 500
 """Number of samples up to which all eigenvectors are computed."""
@@ -64,9 +57,8 @@ TINY = 1e-9
 """Weight within communities, which may have none."""
 
 EQUAL, OTHER_VIEWS = 1e-10, 0.03
-"""Share of the mean squared norm up to which rows of a view are taken to be equal, and factor of
-the coordinates of other views if there are more equal rows than neighbors, as in views of a few
-categories."""
+"""Share of the mean squared norm up to which rows are equal, and factor of the coordinates of other
+views if there are more equal rows than neighbors, as in views of a few categories."""
 
 NeighborRows = tuple[Array, Array, Array]
 """Rows that have a view, the nearest others of each, nearest first, and squared distances."""
@@ -109,19 +101,12 @@ class NeighborGraph:
         return self._communities[resolution]
 
     def merged_communities(self, n_clusters: int) -> Array | None:
-        """`n_clusters` communities, merged from the fewest that were found; None if all are fewer.
-
-        The most connected communities are merged.
-        """
+        """`n_clusters` communities, merged from the fewest that were found; None if fewer."""
         enough = [own for own in self._communities.values() if own.max() + 1 >= n_clusters]
         return _merged(min(enough, key=np.max), self.mean, n_clusters) if enough else None
 
     def n_communities(self, n_clusters: int) -> Array:
-        """`n_clusters` Louvain communities; fewer, if the graph does not have as many.
-
-        A resolution with as many, or hardly more, is searched, and the most connected communities
-        are merged.
-        """
+        """`n_clusters` communities, merged from those of a searched resolution; all, if fewer."""
         tried = []
         (low, high), power = LOG_RESOLUTIONS, 0.0
         for _ in range(MAX_TRIALS):
@@ -211,7 +196,6 @@ LEADING, SAMPLES_PER_COORDINATE = 64, 4
 samples per coordinate; otherwise, in all."""
 
 VOTE_DIGITS = 5
-"""Digits of votes that are compared."""
 
 KMEANS_ITERATIONS = 5
 """Iterations that place the landmarks, which need to cover the data but not to be optimal."""
@@ -232,7 +216,6 @@ class Landmarks:
     places: tuple[npt.NDArray[np.floating[Any]], ...]
     """By view, an array with a row per landmark."""
     importance: Array
-    """Of each view."""
 
     @property
     def counts(self) -> list[int]:
@@ -307,10 +290,7 @@ class LandmarkLabels:
 def fit_landmarks(
     coordinates: MultiViewData, n_landmarks: int, rows: Array, seed: int, importance: Array
 ) -> Landmarks:
-    """Place landmarks of every view among some rows.
-
-    If these have no more than `n_landmarks` distinct values in a view, they are its landmarks.
-    """
+    """Place landmarks of every view among some rows; few distinct values are landmarks."""
 
     def place(p: int) -> Array:
         has = rows[coordinates.has_view(p)[rows]]

@@ -73,10 +73,7 @@ def require(condition: bool | np.bool_, reason: str) -> None:
 
 @singledispatch
 def validate(value: Any) -> Any:
-    """Return a decoded instance, or raise ValueError if no fitted model can contain it.
-
-    A function registered for a class checks its instances.
-    """
+    """Return a decoded instance, or raise ValueError if no fitted model can contain it."""
     return value
 
 

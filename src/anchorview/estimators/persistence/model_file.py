@@ -206,10 +206,7 @@ def _restored(tree: Tree, trusted: tuple[str, ...] | None = None) -> "DALMC | Au
 
 
 def _write(path: Path, document: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write a file that appears under its name only once it is complete.
-
-    The same content gives the same bytes.
-    """
+    """Write a file, complete or not at all; the same content gives the same bytes."""
     require_writable(path)
     versions = {"format_version": FORMAT_VERSION, "anchorview_version": __version__}
     with atomic_write_binary(path) as (stream,), ZipFile(stream, "w", ZIP_STORED) as archive:
