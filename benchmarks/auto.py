@@ -31,9 +31,9 @@ from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview.compared import ConcatSpectral
 from anchorview.estimators.partitions.candidates import families_of
 from anchorview.estimators.partitions.consensus import (
+    Partitions,
     agreement_matrix,
     best_by_family,
-    find_consensus,
 )
 from anchorview.estimators.partitions.coordinates import STANDARDIZED, fit_basis
 from anchorview.estimators.partitions.neighbor_graphs import NeighborGraph
@@ -171,7 +171,7 @@ def pool(job: Job) -> Scores:
         cross = np.array(others)
         mean = np.where(weights > 0, (agreement * cross).sum(axis=1) / cross.sum(axis=1), -1)
         starts = partitions[[i for i in best_by_family(mean, families) if weights[i] > 0]]
-        _, labels = find_consensus(partitions, k, weights / weights.sum(), starts)
+        _, labels = Partitions(partitions, k).find_consensus(weights / weights.sum(), starts)
         scores[name] = (clustering_accuracy(y, labels),)
     return scores
 

@@ -10,13 +10,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview.estimators.partitions.consensus import (
     Family,
+    Partitions,
     agreement_matrix,
     agreement_with,
     cross_agreement,
     family_weights,
-    find_consensus,
     fit_consensus,
-    iterate_consensus,
     mean_agreement,
 )
 
@@ -57,7 +56,7 @@ def equal_weights(partitions):
 
 def consensus_of(partitions, k, families):
     """Consensus as the estimator computes it: from the best partition of each family on."""
-    found = fit_consensus(partitions, keys(families), k)
+    found = fit_consensus(Partitions(partitions, k), keys(families))
     return found.consensus, found.labels
 
 
@@ -173,7 +172,9 @@ class TestConsensus:
     def test_iteration_equals_loops(self, seed):
         partitions = random_partitions(seed, n_partitions=4, n=25, k=3)
         weights = family_weights(keys("aabc"))
-        rule, labels = iterate_consensus(partitions, 3, weights, partitions[0], max_iter=1)
+        rule, labels = Partitions(partitions, 3).iterate_consensus(
+            weights, partitions[0], max_iter=1
+        )
         expected = scores_by_loops(partitions, 3, weights, partitions[0])
         found = [rule.patterns[:, np.arange(4), own].sum(axis=1) for own in partitions.T]
         # The norm of a sample's one-hot labels, which is the same for all clusters, is left out.
@@ -186,12 +187,12 @@ class TestConsensus:
         partitions = random_partitions(seed)
         weights = equal_weights(partitions)
         for iterations in (max_iter, 50):
-            rule, labels = iterate_consensus(
-                partitions, 4, weights, partitions[0], max_iter=iterations
+            rule, labels = Partitions(partitions, 4).iterate_consensus(
+                weights, partitions[0], iterations
             )
             np.testing.assert_array_equal(rule.labels(partitions), labels)
             assert labels.dtype == np.int32
-        again, same = iterate_consensus(partitions, 4, weights, labels, max_iter=1)
+        again, same = Partitions(partitions, 4).iterate_consensus(weights, labels, max_iter=1)
         np.testing.assert_array_equal(same, labels)
         np.testing.assert_array_equal(again.patterns, rule.patterns)
         np.testing.assert_array_equal(again.votes, rule.votes)
@@ -202,7 +203,7 @@ class TestConsensus:
         nearly = good.copy()
         nearly[:3] = 1
         partitions = np.vstack([good, good, nearly, noise])
-        rule, labels = find_consensus(partitions, 3, equal_weights(partitions), [good])
+        rule, labels = Partitions(partitions, 3).find_consensus(equal_weights(partitions), [good])
         np.testing.assert_array_equal(labels, good)
         expected = np.maximum([adjusted_rand_score(good, own) for own in partitions], 0)
         np.testing.assert_allclose(rule.weights, expected / expected.sum())
@@ -213,13 +214,17 @@ class TestConsensus:
         rng = np.random.default_rng(0)
         others = [rng.permutation(halves) for _ in range(2)]
         partitions = np.vstack([*[rare] * 4, halves, *others])
-        _, labels = find_consensus(partitions, 2, equal_weights(partitions), [halves, rare])
+        _, labels = Partitions(partitions, 2).find_consensus(
+            equal_weights(partitions), [halves, rare]
+        )
         assert adjusted_rand_score(rare, labels) == 1
 
     def test_without_any_agreement_weights_stay(self):
         # Two divisions that are independent of each other, and a start that agrees with neither.
         partitions = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
-        rule, _ = find_consensus(partitions, 2, np.array([0.5, 0.5]), [np.array([0, 1, 1, 0])])
+        rule, _ = Partitions(partitions, 2).find_consensus(
+            np.array([0.5, 0.5]), [np.array([0, 1, 1, 0])]
+        )
         np.testing.assert_allclose(rule.weights, [0.5, 0.5])
 
     @given(seed=seeds)
@@ -228,8 +233,8 @@ class TestConsensus:
         rng = np.random.default_rng(seed)
         others = np.stack([renamed(row, 4, rng) for row in partitions])
         weights = equal_weights(partitions)
-        rule, labels = find_consensus(partitions, 4, weights, [partitions[0]])
-        other_rule, other = find_consensus(others, 4, weights, [partitions[0]])
+        rule, labels = Partitions(partitions, 4).find_consensus(weights, [partitions[0]])
+        other_rule, other = Partitions(others, 4).find_consensus(weights, [partitions[0]])
         np.testing.assert_array_equal(other, labels)
         np.testing.assert_array_equal(
             other_rule.confidence(others, other), rule.confidence(partitions, labels)
@@ -251,7 +256,9 @@ class TestConsensus:
         dissenting = truth.copy()
         dissenting[0] = 1
         partitions = np.stack([truth, 1 - truth, dissenting])
-        rule, labels = iterate_consensus(partitions, 2, np.array([0.25, 0.25, 0.5]), truth)
+        rule, labels = Partitions(partitions, 2).iterate_consensus(
+            np.array([0.25, 0.25, 0.5]), truth
+        )
         np.testing.assert_array_equal(labels, truth)
         np.testing.assert_array_equal(rule.votes, [[0, 1], [1, 0], [0, 1]])
         np.testing.assert_allclose(rule.confidence(partitions, labels), [0.5, *[1] * 19])
@@ -265,12 +272,14 @@ class TestConsensus:
         _, labels = consensus_of(partitions, 4, "m" * 40 + "xyz")
         best = max(adjusted_rand_score(truth, row) for row in good)
         assert adjusted_rand_score(truth, labels) > best
-        _, outvoted = find_consensus(partitions, 4, equal_weights(partitions), [wrong])
+        _, outvoted = Partitions(partitions, 4).find_consensus(equal_weights(partitions), [wrong])
         assert adjusted_rand_score(wrong, outvoted) == 1
 
     def test_labels_without_samples_vote_for_no_cluster(self):
         partitions = np.array([[0, 0, 0, 2, 2, 2], [1, 1, 1, 0, 0, 0]])
-        rule, labels = find_consensus(partitions, 3, np.array([0.5, 0.5]), [partitions[0]])
+        rule, labels = Partitions(partitions, 3).find_consensus(
+            np.array([0.5, 0.5]), [partitions[0]]
+        )
         np.testing.assert_array_equal(labels, partitions[0])
         np.testing.assert_array_equal(rule.votes, [[0, -1, 2], [2, 0, -1]])
         new = np.array([[1], [1]])

@@ -21,8 +21,8 @@ from anchorview.estimators.auto.evidence import (
     without_clusters,
 )
 from anchorview.estimators.auto.labeling import Clustering
-from anchorview.estimators.partitions.candidates import AT_LEVELS, CandidatePool, families_of
-from anchorview.estimators.partitions.consensus import agreement_between, fit_consensus
+from anchorview.estimators.partitions.candidates import AT_LEVELS, CandidatePool
+from anchorview.estimators.partitions.consensus import agreement_between
 from anchorview.estimators.partitions.coordinates import NEIGHBOR_SCALINGS, PLAIN
 
 ROWS = 1_500
@@ -252,8 +252,7 @@ def fit_levels(
             continue
         found = pool.fit(AT_LEVELS, number)
         if found.candidates:
-            families, weights = families_of(found.candidates), pool.data.sample_weight
-            result = fit_consensus(found.partitions, families, number, sample_weight=weights)
+            result = pool.consensus(found, number)
             fitted[number] = Clustering(found.candidates, result.consensus)
             labeled.append(LevelLabels(number, result.labels, found.by_family))
     rows = []

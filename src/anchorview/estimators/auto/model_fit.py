@@ -39,14 +39,12 @@ from anchorview.estimators.partitions.candidates import (
     EmbeddedCandidate,
     FittedCandidates,
     Setting,
-    families_of,
     first_partitions,
 )
 from anchorview.estimators.partitions.consensus import (
     FittedConsensus,
+    Partitions,
     agreement_with,
-    consensus_of,
-    fit_consensus,
     mean_agreement,
 )
 from anchorview.estimators.partitions.coordinates import (
@@ -190,9 +188,8 @@ def fit_model(
     if not any(isinstance(own, EmbeddedCandidate) for own in fitted.candidates):
         raise ValueError(f"No candidate can be fitted. The first fails: {fitted.failed[0][1]}")
     judged = JudgedSamples(pool.coordinates[PLAIN], pool.seed, number)
-    families, weights = families_of(fitted.candidates), pool.data.sample_weight
     separations = np.array([judged.separation(own, number).total for own in fitted.partitions])
-    result = fit_consensus(fitted.partitions, families, number, separations, weights)
+    result = pool.consensus(fitted, number, separations)
     clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
     clustering = Clustering(fitted.candidates, result.consensus)
     if known is not None:
@@ -254,7 +251,7 @@ def _with_classes(
     drawn = classes.draws(pool, partitions)
     both = np.vstack([partitions, drawn])
     found = classes.consensus(both, plain.weights)
-    consensus = consensus_of(drawn[0], partitions, len(plain.offsets), plain.weights)
+    consensus = Partitions(partitions, len(plain.offsets)).consensus_of(drawn[0], plain.weights)
     result = replace(result, consensus=consensus, labels=drawn[0].astype(np.int32))
     return Clustering(fitted.candidates, found, classes), result, known
 

@@ -25,9 +25,9 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.partitions.candidates import Samples
 from anchorview.estimators.partitions.consensus import (
     Consensus,
+    Partitions,
     agreement_with,
     cluster_members,
-    consensus_of,
 )
 from anchorview.estimators.partitions.coordinates import NORMALIZED, STANDARDIZED
 from anchorview.estimators.partitions.neighbor_graphs import LABEL_DTYPE, Landmarks, Neighbors
@@ -131,7 +131,7 @@ class ClassModel:
         drawn = np.full(N_DRAWS, 0.25 / (N_DRAWS - 1))
         drawn[0] = 0.5
         both = np.concatenate([weights / 4, drawn])
-        found = consensus_of(partitions[-N_DRAWS], partitions, k, both)
+        found = Partitions(partitions, k).consensus_of(partitions[-N_DRAWS], both)
         votes = np.vstack([found.votes[:-N_DRAWS], np.tile(np.arange(k), (N_DRAWS, 1))])
         confidence = np.repeat([0.0, 1 / N_DRAWS], [len(weights), N_DRAWS])
         return replace(found, votes=votes.astype(np.int32), weights=confidence)

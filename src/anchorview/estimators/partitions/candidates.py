@@ -30,7 +30,12 @@ from anchorview.core.representative_rows import distinct_by_content, representat
 from anchorview.core.scale import ViewScaling, fit_scalings
 from anchorview.core.solve import Sizes, SolverSettings, leading_spectra, solve
 from anchorview.estimators.explanation import ViewMaps
-from anchorview.estimators.partitions.consensus import Family
+from anchorview.estimators.partitions.consensus import (
+    Family,
+    FittedConsensus,
+    Partitions,
+    fit_consensus,
+)
 from anchorview.estimators.partitions.coordinates import (
     MAX_DIRECTIONS,
     NEIGHBOR_SCALINGS,
@@ -502,6 +507,15 @@ class CandidatePool:
                 say(message)
                 report_progress("candidates", done, len(settings))
         return FittedCandidates(candidates, failed, np.vstack(partitions))
+
+    def consensus(
+        self, fitted: FittedCandidates, n_clusters: int, separations: Array | None = None
+    ) -> FittedConsensus:
+        """Consensus of candidates that were fitted to the samples."""
+        weights = self.data.sample_weight
+        weights = None if weights is None else weights / weights.mean()
+        partitions = Partitions(fitted.partitions, n_clusters, weights)
+        return fit_consensus(partitions, families_of(fitted.candidates), separations)
 
     @shared
     def graph(self, scaling: str, n_neighbors: int) -> NeighborGraph:

@@ -9,7 +9,7 @@ need to occur; equal labels in different partitions are unrelated.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -196,23 +196,17 @@ class FittedConsensus:
 
 
 def fit_consensus(
-    partitions: Array,
-    families: Sequence[Family],
-    n_clusters: int,
-    separations: Array | None = None,
-    sample_weight: Array | None = None,
+    partitions: "Partitions", families: Sequence[Family], separations: Array | None = None
 ) -> FittedConsensus:
     """Consensus from the best of each family; small `separations` (sums) give large weights."""
-    if sample_weight is not None:
-        sample_weight = sample_weight / sample_weight.mean()
-    agreement = agreement_matrix(partitions, n_clusters)
+    agreement = agreement_matrix(partitions.labels, partitions.n_clusters)
     scores = cross_agreement(agreement, families)
     weights = family_weights(families)
     if separations is not None:
         weights *= np.exp(separations.min() - separations)
         weights /= weights.sum()
-    starts = partitions[best_by_family(scores, families)]
-    consensus, labels = find_consensus(partitions, n_clusters, weights, starts, sample_weight)
+    starts = partitions.labels[best_by_family(scores, families)]
+    consensus, labels = partitions.find_consensus(weights, starts)
     return FittedConsensus(consensus, labels, agreement, scores, weights)
 
 
@@ -224,66 +218,60 @@ def best_by_family(scores: Array, families: Sequence[Family]) -> list[int]:
     return list(best.values())
 
 
-def find_consensus(
-    partitions: Array,
-    n_clusters: int,
-    weights: Array,
-    starts: Iterable[Array],
-    sample_weight: Array | None = None,
-) -> tuple[Consensus, Array]:
-    """Consensus of partitions and its labels, from the best of several starts.
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Partitions of the same samples, of which a consensus is found."""
 
-    Of the results that agree best with the partitions, that with the smallest distances is kept: by
-    distances alone small clusters would not matter. Weights are then multiplied by the agreement.
-    """
-    iterate = partial(iterate_consensus, partitions, n_clusters, sample_weight=sample_weight)
-    found = [iterate(weights, start) for start in starts]
-    agreements = [agreement_with(own, partitions, n_clusters) @ weights for _, own in found]
-    near = np.array(agreements) >= max(agreements) - SAME_AGREEMENT
-    squares = [own.nearest_two(partitions)[2].mean() for own, _ in found]
-    consensus, labels = found[int(np.where(near, np.round(squares, DIGITS), np.inf).argmin())]
-    weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
-    if not weights.any():
-        return consensus, labels
-    return iterate(weights / weights.sum(), labels)
+    labels: Array
+    n_clusters: int
+    sample_weight: Array | None = None
+    """With a mean of 1."""
 
+    def find_consensus(self, weights: Array, starts: Iterable[Array]) -> tuple[Consensus, Array]:
+        """Consensus of partitions and its labels, from the best of several starts.
 
-def iterate_consensus(
-    partitions: Array,
-    n_clusters: int,
-    weights: Array,
-    start: Array,
-    *,
-    sample_weight: Array | None = None,
-    max_iter: int = 50,
-) -> tuple[Consensus, Array]:
-    """Consensus with fixed weights, by Lloyd iterations from a start, and its labels."""
-    labels = start
-    for _ in range(max_iter):
-        consensus = consensus_of(labels, partitions, n_clusters, weights, sample_weight)
-        before, labels = labels, consensus.labels(partitions)
-        if np.array_equal(before, labels):
+        Of the results that agree best with the partitions, that with the smallest distances is
+        kept: by distances alone small clusters would not matter. Weights are then multiplied by the
+        agreement.
+        """
+        found = [self.iterate_consensus(weights, start) for start in starts]
+        agreements = [self._agreement_with(own) @ weights for _, own in found]
+        near = np.array(agreements) >= max(agreements) - SAME_AGREEMENT
+        squares = [own.nearest_two(self.labels)[2].mean() for own, _ in found]
+        consensus, labels = found[int(np.where(near, np.round(squares, DIGITS), np.inf).argmin())]
+        weights = weights * np.maximum(self._agreement_with(labels), 0)
+        if not weights.any():
             return consensus, labels
-    tables = _contingency_tables(labels, partitions, n_clusters, sample_weight)
-    return replace(consensus, votes=_votes(tables)), labels
+        return self.iterate_consensus(weights / weights.sum(), labels)
 
+    def iterate_consensus(
+        self, weights: Array, start: Array, max_iter: int = 50
+    ) -> tuple[Consensus, Array]:
+        """Consensus with fixed weights, by Lloyd iterations from a start, and its labels."""
+        labels = start
+        for _ in range(max_iter):
+            consensus = self.consensus_of(labels, weights)
+            before, labels = labels, consensus.labels(self.labels)
+            if np.array_equal(before, labels):
+                return consensus, labels
+        return replace(consensus, votes=_votes(self._tables(labels))), labels
 
-def consensus_of(
-    labels: Array,
-    partitions: Array,
-    n_clusters: int,
-    weights: Array,
-    sample_weight: Array | None = None,
-) -> Consensus:
-    """Consensus whose patterns are those of the clusters in `labels`."""
-    tables = _contingency_tables(labels, partitions, n_clusters, sample_weight)
-    sizes = tables[0].sum(axis=1)
-    shares = tables / positive(sizes)[:, None]
-    offsets = -0.5 * np.einsum("c,cja,cja->j", weights, shares, shares)
-    offsets[sizes == 0] = -np.inf
-    weighted = weights[:, None, None] * shares
-    patterns = np.ascontiguousarray(weighted.swapaxes(0, 1))
-    return Consensus(patterns, offsets, _votes(tables), weights)
+    def consensus_of(self, labels: Array, weights: Array) -> Consensus:
+        """Consensus whose patterns are those of the clusters in `labels`."""
+        tables = self._tables(labels)
+        sizes = tables[0].sum(axis=1)
+        shares = tables / positive(sizes)[:, None]
+        offsets = -0.5 * np.einsum("c,cja,cja->j", weights, shares, shares)
+        offsets[sizes == 0] = -np.inf
+        weighted = weights[:, None, None] * shares
+        patterns = np.ascontiguousarray(weighted.swapaxes(0, 1))
+        return Consensus(patterns, offsets, _votes(tables), weights)
+
+    def _agreement_with(self, labels: Array) -> Array:
+        return agreement_with(labels, self.labels, self.n_clusters)
+
+    def _tables(self, labels: Array) -> Array:
+        return _contingency_tables(labels, self.labels, self.n_clusters, self.sample_weight)
 
 
 def cluster_members(partitions: Array, n_clusters: int) -> sparse.csr_array:
