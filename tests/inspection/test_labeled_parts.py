@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,13 +18,15 @@ pytestmark = pytest.mark.usefixtures("many_parts")
 N = 150
 
 
-def positions_and_labels(part, labels):
-    return [(part.first_row + np.arange(len(part)), part.views[0][:, 0].copy(), labels)]
+def positions_and_labels(labels_of, part):
+    positions = part.first_row + np.arange(len(part))
+    return [(positions, part.views[0][:, 0].copy(), labels_of(part))]
 
 
 def collected(labeled):
     """Positions, first feature and labels that a pass over the parts sees."""
-    parts = labeled.reduce(positions_and_labels, list.__add__, "test")
+    work = partial(positions_and_labels, labeled.labels_of)
+    parts = labeled.source.reduce_as_is(work, list.__add__, "test")
     return *(np.concatenate(values) for values in zip(*parts, strict=True)), len(parts)
 
 

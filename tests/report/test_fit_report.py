@@ -31,10 +31,10 @@ from anchorview.report.cluster_sections import (
     labeling_section,
 )
 from anchorview.report.findings import Certainty, CheckedFit, Findings, inspect_fit
+from anchorview.report.fit_report import verdict
 from anchorview.report.model_sections import view_section
 from anchorview.report.page import Table, Text
 from anchorview.report.sample_map import SampleContents
-from anchorview.report.verdict import verdict
 from helpers.data import nested_views
 from helpers.pages import EVIL, ParsedPage
 from helpers.tables import customer_views

@@ -35,7 +35,6 @@ class ClusterSpread:
     sizes: Array
     """Number of samples of each cluster, or sum of their weights, as float64."""
     squares: Array
-    """Sum over the samples of each cluster."""
 
     @classmethod
     def of(

@@ -389,7 +389,7 @@ class EmbeddingClusterer(
         known, given = self.__dict__.pop("_known"), self.__dict__.pop("_given", None)
         if given is not None and isinstance(self.labels_, np.ndarray):
             # A higher layer, which the contract in pyproject.toml names, as that of `summary`.
-            from anchorview.inspection.titles import titles_of_fit
+            from anchorview.inspection.summary import titles_of_fit
 
             self._titles = titles_of_fit(self, given)
         for name in () if known is None else self._state_class.per_sample:

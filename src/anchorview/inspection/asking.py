@@ -29,11 +29,9 @@ POWER = 3
 MIN_PROBABILITY = 0.5
 """Probability from which another class is suggested."""
 
-MAX_LABELED = 2_000
-"""Maximum number of samples with a class that is known already."""
-
-N_FOLDS = 5
-"""Number of parts of the known classes; those of each are predicted by those of the others."""
+MAX_LABELED, N_FOLDS = 2_000, 5
+"""Maximum number of samples with a class that is known already; number of parts of known classes,
+those of each of which are predicted by those of the others."""
 
 
 def ask(model: Any, X: ViewsLike, n: int = 10) -> pd.DataFrame:

@@ -38,7 +38,6 @@ class ClusterMoments(NamedTuple):
 
     values: Moments
     nonzeros: Array
-    """Number of values that are not zero."""
 
     @classmethod
     def of(
@@ -97,7 +96,6 @@ class ViewMoments(NamedTuple):
     levels: pd.DataFrame
     """Number of samples by cluster, indexed by the position of the column and the level."""
     dates: frozenset[int] = frozenset()
-    """Positions of columns with dates."""
     texts: frozenset[int] = frozenset()
     """Positions of columns with texts, which may have too many values to be categories."""
 

@@ -136,7 +136,6 @@ NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
 DATES = {"datetime64", "datetime", "date"}
 """Names that :func:`pandas.api.types.infer_dtype` gives to numeric variables."""
 
-
 TESTS = {
     "categorical": ("chi-square", "Cramer's V"),
     "numeric": ("Kruskal-Wallis", "epsilon squared"),

@@ -1,7 +1,7 @@
 """Parts of a source with the clusters of their samples, and cluster means, which explain labels."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any
@@ -27,14 +27,14 @@ from anchorview.estimators.explanation import (
 )
 from anchorview.estimators.preparation import Preparation, fit_preparation, words_of_texts
 from anchorview.estimators.relabeling import named
-from anchorview.inspection.cluster_moments import merge_views, part_moments
+from anchorview.inspection.cluster_moments import ViewMoments, merge_views, part_moments
 from anchorview.preprocessing import TableEncoder
 from anchorview.sources.open_source import open_source
 from anchorview.views.alignment import matched_rows
 from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import selection_like_fit
-from anchorview.views.row_source import Merge, PartFunction, Result, RowSource, selected_rows
+from anchorview.views.row_source import PartFunction, RowSource, selected_rows
 from anchorview.views.sample_design import ids_in_memory
 from anchorview.views.table_columns import TableView
 
@@ -57,9 +57,6 @@ Examples
 PartLabels = Callable[[MultiViewData], Array]
 """Positions in :attr:`LabeledSource.clusters` for the samples of a part; can be pickled."""
 
-LabeledFunction = Callable[[MultiViewData, Array], Result]
-"""Function of a part and the clusters of its samples; can be pickled."""
-
 
 @dataclass(frozen=True, eq=False)
 class LabeledSource:
@@ -78,11 +75,10 @@ class LabeledSource:
     words: Preparation | None = None
     """Puts weights of words in place of texts."""
 
-    def reduce(self, function: LabeledFunction[Result], merge: Merge[Result], stage: str) -> Result:
-        """``function`` of all parts and positions of their samples in `clusters`, merged."""
-        return self.source.reduce_as_is(
-            partial(_with_labels, self.labels_of, self.words, function), merge, stage
-        )
+    def moments(self, stage: str) -> list[ViewMoments]:
+        """Moments of the features of each view by cluster, in one pass."""
+        work = partial(_labeled_moments, len(self.clusters), self.labels_of, self.words)
+        return self.source.reduce_as_is(work, merge_views, stage)
 
     def rows(self, function: PartFunction[Array], width: int | None, stage: str) -> Array:
         """Rows that a function computes of all parts, in memory; None as width: a vector."""
@@ -178,13 +174,10 @@ def _stored_labels(labels: Array, part: MultiViewData) -> Array:
     return labels[part.first_row : part.first_row + len(part)]
 
 
-def _with_labels(
-    labels_of: PartLabels,
-    words: Preparation | None,
-    function: LabeledFunction[Result],
-    part: MultiViewData,
-) -> Result:
-    return function(with_words(words, part), labels_of(part))
+def _labeled_moments(
+    n_clusters: int, labels_of: PartLabels, words: Preparation | None, part: MultiViewData
+) -> list[ViewMoments]:
+    return part_moments(n_clusters, with_words(words, part), labels_of(part))
 
 
 def with_words(words: Preparation | None, part: MultiViewData) -> MultiViewData:
@@ -326,8 +319,8 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
         return labeled.explanation
     n_clusters, source = len(labeled.clusters), labeled.source
     preparation = fit_preparation(source, None) if source.table_kinds else None
-    work = partial(_moments, n_clusters, preparation)
-    moments = [view.numbers.values for view in labeled.reduce(work, merge_views, "means")]
+    encoded = replace(labeled, words=preparation)
+    moments = [view.numbers.values for view in encoded.moments("means")]
     means, factors, squares = [], [], []
     sizes = np.max([view.weight.max(axis=1) for view in moments], axis=0)
     for p, view in enumerate(moments):
@@ -346,9 +339,3 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
     prepare, of_clusters = partial(with_words, preparation), (tuple(means), tuple(factors))
     fitted = (prepare, labeled.view_names, spread, scale, ROUNDING)
     return MeansExplanation(*fitted, labeled.labels_of, *of_clusters)
-
-
-def _moments(
-    n_clusters: int, preparation: Preparation | None, part: MultiViewData, labels: Array
-) -> list[Any]:
-    return part_moments(n_clusters, with_words(preparation, part), labels)

@@ -1,7 +1,6 @@
 """Markers: features by which clusters differ from the other samples."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,7 @@ from scipy import stats
 
 from anchorview._utils.moments import as_counts
 from anchorview._utils.typing import Array
-from anchorview.inspection.cluster_moments import (
-    ClusterMoments,
-    Feature,
-    ViewMoments,
-    merge_views,
-    part_moments,
-)
+from anchorview.inspection.cluster_moments import ClusterMoments, Feature, ViewMoments
 from anchorview.inspection.labeled_parts import LabeledSource, filled, labeled_source
 from anchorview.views.container import ViewsLike
 
@@ -25,7 +18,6 @@ MAX_EFFECT = 1e6
 
 EFFECT_ROUNDING = 1e-9
 """Share by which effects differ that are equal but for rounding, as those of two levels."""
-
 
 OF_KINDS = ["column", "kind", "lift", "odds_ratio"]
 """Columns of the table that say nothing if all features are numbers."""
@@ -115,23 +107,14 @@ def cluster_markers(
     return table.drop(columns=OF_KINDS, errors="ignore") if only_numbers else table
 
 
-def _all(features: Sequence[Feature]) -> Array:
-    return np.ones(len(features), dtype=bool)
-
-
-def labeled_moments(labeled: LabeledSource, stage: str) -> list[ViewMoments]:
-    """Moments of the features of each view by cluster, in one pass."""
-    return labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, stage)
-
-
 def marker_table(
     labeled: LabeledSource,
     n_features: int | None = None,
     moments: Sequence[ViewMoments] | None = None,
-    are_compared: Callable[[Sequence[Feature]], Array] = _all,
+    are_compared: Callable[[Sequence[Feature]], Array] | None = None,
 ) -> pd.DataFrame:
     """Table of :func:`cluster_markers`, with the columns of tables; `moments` if they are known."""
-    moments = labeled_moments(labeled, "markers") if moments is None else moments
+    moments = labeled.moments("markers") if moments is None else moments
     names = labeled.feature_names
     flat = [view.features(names[p]) for p, view in enumerate(moments)]
     has_samples = np.any([view.values.weight.any(axis=1) for view, _ in flat], axis=0)
@@ -152,7 +135,7 @@ def marker_table(
             overflows = not np.isfinite(inside.values.squares + outside.values.squares).all()
         if overflows:
             raise ValueError(labeled.source.problem("overflow", p))
-        kept = np.flatnonzero(are_compared(of_view))
+        kept = np.flatnonzero(are_compared(of_view) if are_compared else np.ones(len(of_view)))
         statistics = _statistics(inside, outside)
         columns.append({name: values[:, kept] for name, values in statistics.items()})
         features += [(labeled.view_names[p], *of_view[j]) for j in kept]

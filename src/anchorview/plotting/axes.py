@@ -70,17 +70,13 @@ class Display:
 MIN_FONT_SIZE = 6.0
 """Smallest size of names on axes, in points; if they need more space, some are left out."""
 
-LINE_HEIGHT = 1.3
-"""Space of a line of text, in units of its font size."""
-
-CHARACTER_WIDTH = 0.65
-"""Mean width of a character, in units of its font size."""
+LINE_HEIGHT, CHARACTER_WIDTH = 1.3, 0.65
+"""Space of a line of text and mean width of a character, in units of the font size."""
 
 COLOR_BAR_HEIGHT = 4.0
 """Maximum height of color bars in inches."""
 
 NAME_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-
 
 FILE_STYLE = {
     "font.family": "sans-serif",
@@ -219,11 +215,9 @@ protanopia and deuteranopia, among colors that contrast with both white and blac
 MAIN_COLOR, MARK_COLOR = CLUSTER_COLORS[0], CLUSTER_COLORS[2]
 """Colors of a single series and of a marked position."""
 
-OTHER_COLOR, OWN_COLOR = "#7F7F7F", "#D6409F"
-"""Colors of agreement by chance, and of methods without one in :data:`SERIES_COLORS`."""
-
-MISSING_COLOR = "#C8C8C8"
-"""Color of samples without a value, less visible than others."""
+OTHER_COLOR, OWN_COLOR, MISSING_COLOR = "#7F7F7F", "#D6409F", "#C8C8C8"
+"""Colors of agreement by chance, of methods without one in :data:`SERIES_COLORS`, and of samples
+without a value."""
 
 SERIES_COLORS = {
     **{method.display_name: method.color for method in REGISTRY},

@@ -34,11 +34,8 @@ from anchorview.plotting.drawn_samples import (
 POSITION_COLUMNS = ("x", "y", "cluster")
 RESERVED_COLUMNS = (*POSITION_COLUMNS, "confidence", "class")
 
-MAX_LEGEND_CATEGORIES = 12
-"""Maximum number of categories in a legend; the names of more are on the map."""
-
-MAX_NAME_ON_MAP = 16
-"""Maximum length of names on the map."""
+MAX_LEGEND_CATEGORIES, MAX_NAME_ON_MAP = 12, 16
+"""Maximum number of categories in a legend; the names of more are on the map, with this length."""
 
 N_POSITIONS = 24
 """Number of points of a group that are tried as positions of its name."""

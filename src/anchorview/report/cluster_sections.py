@@ -10,7 +10,7 @@ from anchorview._utils.text import number_text, percent, shorten
 from anchorview.estimators.relabeling import mapping_header
 from anchorview.inspection import PartitionComparison, ask, compare_partitions
 from anchorview.inspection.comparison import COLUMNS
-from anchorview.inspection.titles import MAX_NARROW, date_text, is_indicator, is_mostly_zero
+from anchorview.inspection.summary import MAX_NARROW, date_text, is_indicator, is_mostly_zero
 from anchorview.plotting.axes import cluster_color, svg_of
 from anchorview.plotting.heat_map_displays import PartitionComparisonDisplay
 from anchorview.report.findings import CheckedFit, Findings
@@ -19,14 +19,14 @@ from anchorview.report.sample_map import SampleContents
 from anchorview.views.container import MultiViewData, dense_rows
 from anchorview.views.table_columns import TableView
 
-N_DOUBTFUL = 30
-"""Number of samples in the table of doubtful ones."""
-
-N_ASKED = 10
-"""Number of samples to label."""
+N_DOUBTFUL, N_ASKED = 30, 10
+"""Number of samples in the table of doubtful ones, and of samples to label."""
 
 MAX_CLASSES = 50
 """Maximum number of rows and of columns of the confusion matrix."""
+
+SIGNIFICANT = 0.05
+"""False discovery rate below which the introduction counts a variable."""
 
 MIN_EFFECT = 0.2
 """Features with a smaller effect, by convention less than a small one, are not on cards."""
@@ -264,10 +264,6 @@ def _shown_counts(comparison: PartitionComparison) -> pd.DataFrame:
     table = table.reindex(matched.append(table.index.difference(matched)))
     rows, columns = table.sum(axis=1).nlargest(MAX_CLASSES), table.sum().nlargest(MAX_CLASSES)
     return table.loc[table.index.isin(rows.index), table.columns.isin(columns.index)]
-
-
-SIGNIFICANT = 0.05
-"""False discovery rate below which the introduction counts a variable."""
 
 
 def association_section(associations: pd.DataFrame) -> Section:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from operator import methodcaller
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,9 +18,15 @@ from anchorview.estimators.explanation import DOUBTFUL_SHARE, explanation_of_mod
 from anchorview.estimators.partitions.candidates import POOL
 from anchorview.inspection import leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
-from anchorview.inspection.markers import labeled_moments, leading_markers, marker_table
-from anchorview.inspection.summary import distance_moments, distance_table, summarized, with_borders
-from anchorview.inspection.titles import are_readable, cluster_titles
+from anchorview.inspection.markers import leading_markers, marker_table
+from anchorview.inspection.summary import (
+    are_readable,
+    cluster_titles,
+    distance_moments,
+    distance_table,
+    summarized,
+    with_borders,
+)
 from anchorview.inspection.typical_samples import nearest, stored_samples
 from anchorview.inspection.view_contributions import MAX_REFIT_SAMPLES
 from anchorview.metrics import clustering_scores
@@ -73,13 +80,11 @@ class CheckedFit(DrawnSamples):
         widths = getattr(self.data, "n_features_per_view", ())
         self.n_features_per_view = list(getattr(model, "n_features_per_view_", widths))
         self.has_coordinates = X is not None or stored_embedding(model) is not None
-        """Whether there is an embedding, or views, by which a map can be laid out."""
 
     def _set_clusters(self) -> None:
         self.n_clusters = len(self.clusters)
         self.cluster_names = [str(cluster) for cluster in self.clusters]
         self.sizes = np.bincount(self.labels, minlength=self.n_clusters)
-        """Number of samples of each cluster."""
 
     def at_level(self, number: int) -> "CheckedFit":
         """The same samples in the clusters of another level."""
@@ -131,11 +136,6 @@ class CheckedFit(DrawnSamples):
             objects[:] = list(values)
         aligned = self.aligned(objects, name).astype(object)
         return aligned.where(aligned.notna(), None).to_numpy()
-
-    @property
-    def all_classes_are_known(self) -> bool:
-        """Whether the classes of all samples are known."""
-        return self.classes is not None and None not in self.classes
 
     @property
     def coordinates_name(self) -> str:
@@ -240,6 +240,12 @@ class Findings:
         shares: Any = self.clusters.filter(like="view:").astype(float).mul(sizes, axis=0).sum()
         return self._by_view(shares / sizes.sum())
 
+    @property
+    def disagreeing(self) -> list[str]:
+        """Views that disagree with the others."""
+        refits = self.without_view
+        return [] if refits is None else refits.index[refits["disagrees"]].tolist()
+
     def shares_of(self, cluster: int) -> "pd.Series[float]":
         """Share of each view in what sets a cluster apart, the largest first."""
         return self._by_view(self.clusters.filter(like="view:").astype(float).loc[cluster].dropna())
@@ -298,16 +304,14 @@ def _overview_of_views(fit: CheckedFit) -> tuple[pd.DataFrame, pd.DataFrame]:
     explains = hasattr(fit.model, "__anchorview_explain__") and hasattr(fit.model, "predict")
     labeled = labeled_source(fit.model if explains else fit.clusters[fit.labels], fit.data)
     codes = fit.clusters.get_indexer(labeled.clusters)
-    numbers, shares, sums = summarized(replace(labeled, clusters=pd.Index(codes)), _in_order)
+    numbers, shares, sums = summarized(
+        replace(labeled, clusters=pd.Index(codes)), methodcaller("sort_values", "position")
+    )
     # Labels say nothing about clusters without samples.
     clusters = numbers.join(shares).reindex(range(fit.n_clusters))
     clusters["size"], clusters["share"] = fit.sizes, fit.sizes / len(fit.labels)
     columns = {name: codes[sums.samples[name].to_numpy()] for name in ("label", "second")}
     return clusters, sums.samples.assign(**columns)
-
-
-def _in_order(samples: pd.DataFrame) -> pd.DataFrame:
-    return samples.sort_values("position")
 
 
 def _certainty(fit: CheckedFit, samples: pd.DataFrame) -> Certainty:
@@ -332,7 +336,7 @@ def _described_clusters(
         return titles, None, None
     labeled = labeled_source(fit.labels, data)
     names = pd.Index(fit.cluster_names)[labeled.clusters]
-    moments = labeled_moments(labeled, "markers")
+    moments = labeled.moments("markers")
     n_rows = fit.n_clusters * data.shape[1]
     n_features = None if n_rows <= MAX_MARKER_ROWS else MAX_MARKER_ROWS // fit.n_clusters
     markers = leading_markers(

@@ -26,9 +26,19 @@ from anchorview.plotting.axes import svg_of
 from anchorview.plotting.bar_displays import draw_bars
 from anchorview.plotting.curve_displays import ClusterNumberDisplay
 from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings
-from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text, titled
+from anchorview.report.page import (
+    Chart,
+    Code,
+    Facts,
+    Folded,
+    Interactive,
+    Part,
+    Section,
+    Table,
+    Text,
+    titled,
+)
 from anchorview.report.sample_map import pattern_names
-from anchorview.report.verdict import disagreeing_views
 from anchorview.views.container import MultiViewData
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
@@ -89,27 +99,10 @@ def change_section(model: Any) -> Section:
     return Section("Changes", [Table(frame, text)], " ".join(sentences))
 
 
-ALONE = "View alone"
-"""Name of the agreement of a clustering of a view alone with the result."""
-
 MAX_CHARTED_PATTERNS = 20
 """Maximum number of patterns of available views in the chart; the others are summed."""
 
-CONTRIBUTION = (
-    "The contribution of a view is its share in what separates the clusters; without it, the model "
-    "was fitted again."
-)
-WEIGHT = (
-    "The weight says how much the fit relied on a view: it is large for views that a few "
-    "directions describe well, whatever these say about the clusters. It is not importance: a view "
-    "with little weight may decide, and one with much may say nothing that the others do not."
-)
-AGREEMENT = (
-    "“View alone” is the adjusted Rand index between the result and a clustering of that view "
-    "alone: 1 for equal clusters, 0 for chance."
-)
-
-CHANGES = {"the same": 0.9, "similar": 0.6, "different": 0.3, "entirely different": -np.inf}
+CHANGES = {"entirely different": -np.inf, "different": 0.3, "similar": 0.6, "the same": 0.9}
 """How a result differs, by the least agreement."""
 
 
@@ -121,17 +114,20 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
     columns: dict[str, Any] = {"View": names, "Used": used.loc[names].tolist()}
     caption = "The views"
     if len(shares.dropna()):
-        caption = CONTRIBUTION
+        caption = (
+            "The contribution of a view is its share in what separates the clusters; without it, "
+            "the model was fitted again."
+        )
         columns["Contribution"] = [percent(shares[name]) for name in names]
     if refits is not None:
-        columns["Without it, the result would be"] = [
-            _change(agreement) for agreement in refits.loc[names, "agreement"]
-        ]
+        limits, agreement = [*CHANGES.values(), np.inf], refits.loc[names, "agreement"]
+        changes = pd.cut(agreement, limits, right=False, labels=list(CHANGES)).astype(object)
+        columns["Without it, the result would be"] = changes.fillna("unknown").tolist()
     sentences = full_sentences(view_sentences(fit.model))
     sentences += [
         f"{name} disagrees with the other views. Such a view may be noisy, or show something that "
         "the others do not."
-        for name in disagreeing_views(findings)
+        for name in findings.disagreeing
     ]
     title = "Weights and agreement, and why they are not importance"
     numbers = Folded(title, _numbers_of_views(fit, findings))
@@ -141,13 +137,6 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
     return Section("Views", parts, " ".join([*sentences, *findings.left_out]))
 
 
-def _change(agreement: Any) -> str:
-    """How a result differs, in a word."""
-    if np.isnan(agreement):
-        return "unknown"
-    return next(word for word, least in CHANGES.items() if not agreement < least)
-
-
 def _numbers_of_views(fit: CheckedFit, findings: Findings) -> list[Part]:
     """Return all numbers on the views, and what they mean."""
     model, names = fit.model, list(fit.view_names)
@@ -155,31 +144,22 @@ def _numbers_of_views(fit: CheckedFit, findings: Findings) -> list[Part]:
     if fit.data is not None:
         available = fit.data.available
         columns["Samples"] = len(fit.data) if available is None else available.sum(axis=0)
-    tables = table_descriptions(model) if hasattr(model, "view_names_in_") else {}
-    explanations = [f"{name}: {description}." for name, description in tables.items()]
     views = getattr(model, "views_", pd.DataFrame())
-    if "weight" in views:
-        columns["Weight"] = views["weight"].to_numpy()
-        explanations.append(WEIGHT)
-    if "agreement_with_result" in views:
-        columns[ALONE] = views["agreement_with_result"].to_numpy()
-        explanations.append(AGREEMENT)
+    for column, title in {"weight": "Weight", "agreement_with_result": "View alone"}.items():
+        if column in views:
+            columns[title] = views[column].to_numpy()
     if findings.without_view is not None:
         refits = findings.without_view.loc[names]
         columns |= {title: refits[column].tolist() for column, title in REFIT_COLUMNS.items()}
-        budget = f" and with budget={REFIT_BUDGET!r}" if fit.is_auto else ""
-        n_samples = min(len(fit.labels), MAX_REFIT_SAMPLES)
-        explanations.append(WITHOUT_VIEW.format(n_samples, budget))
-    return [Table(pd.DataFrame(columns), "Numbers on the views"), *map(Text, explanations)]
+    meaning = {
+        "columns": list(columns),
+        "tables": table_descriptions(model) if hasattr(model, "view_names_in_") else {},
+        "n_refitted": min(len(fit.labels), MAX_REFIT_SAMPLES),
+        "budget": REFIT_BUDGET if fit.is_auto else None,
+    }
+    texts = Interactive("view_numbers.html.jinja", (), meaning)
+    return [Table(pd.DataFrame(columns), "Numbers on the views"), texts]
 
-
-WITHOUT_VIEW = (
-    "The model was fitted again without each view, on {:,} samples{}. “Result without it” is the "
-    "adjusted Rand index of that result with this one: the lower, the more depends on the view. "
-    "“Others with it” is how well clusterings of each other view alone agree with this result, and "
-    "“Others without it” how well they agree with the result without the view. If they agree "
-    "better without it, the view disagrees with them."
-)
 
 REFIT_COLUMNS = {
     "agreement": "Result without it",

@@ -21,21 +21,15 @@ from anchorview.views.container import MultiViewData
 RESOLUTION = 2**16 - 1
 """Positions are rounded to this number of steps, which no zoom of the map shows."""
 
-TEXT_LENGTH = 160
-"""Maximum length of a text on the page."""
+TEXT_LENGTH, MAX_TEXT_BYTES = 160, 1_500_000
+"""Maximum length of a text on the page, and size of all of them."""
 
-MAX_TEXT_BYTES = 1_500_000
-"""Maximum size of all texts on the page."""
-
-THUMBNAIL_SIZE = 96
-"""Maximum width and height of a thumbnail in pixels."""
+THUMBNAIL_SIZE, MAX_THUMBNAIL_BYTES = 96, 1_500_000
+"""Maximum width and height of a thumbnail in pixels, and size of all of them."""
 
 FEW_PIXELS = 32
 """Width and height up to which images are not compressed with loss, and range of values that are
 not yet brightness."""
-
-MAX_THUMBNAIL_BYTES = 1_500_000
-"""Maximum size of all thumbnails on the page."""
 
 SCRIPTS = ("map_points.js", "map_plane.js", "sample_map.js")
 
@@ -63,7 +57,6 @@ class SampleContents:
     images: Any
     """Files, or arrays of pixels."""
     on_map: bool
-    """Whether samples can be shown on a map."""
     _thumbnails: dict[int, str] = field(default_factory=dict)
     _size: int = 0
 
