@@ -74,7 +74,7 @@ def many_clusters(tmp_path_factory):
         fit.described = MultiViewData(features)
         representatives = pd.DataFrame({"cluster": np.arange(k), "row": 8 * np.arange(k)})
         confidence = random.random_sample(n)
-        certainty = Certainty(confidence, (labels + 1) % k, confidence < 0.5, "")
+        certainty = Certainty(confidence, (labels + 1) % k, confidence < 0.5, None)
         titles = [f"title {c}" for c in range(k)]
         findings = Findings(clusters, titles, certainty, representatives, markers)
         levels = {"only": (fit, findings)}

@@ -150,11 +150,8 @@ class ViewCorrection:
         joints = list(strata.values())
         counts = np.array([joint.rows.weight for joint in joints])
         # Among samples that have the view, covariates may depend on each other.
-        zz, zx = (
-            sum(joint.zz.products for joint in joints),
-            sum(joint.zx.products for joint in joints),
-        )
-        slopes = pinvh(zz) @ zx
+        zz = sum(joint.zz.products for joint in joints)
+        slopes = pinvh(zz) @ sum(joint.zx.products for joint in joints)
         squares = sum(joint.residual_squares(slopes) for joint in joints)
         mean = counts @ np.array([joint.rows.mean for joint in joints]) / counts.sum()
         nothing = np.empty((0, len(mean)))

@@ -32,12 +32,10 @@ from anchorview.views.row_source import LARGEST_BLOCK
 ENTRIES_PER_BLOCK = 2**21
 """About how many entries a thread multiplies at a time."""
 
-SAFE_SHIFT = 100.0
+SAFE_SHIFT, DENSE_ENTRIES = 100.0, 2**20
 """Maximum of the shifts, in standard deviations, for which products in single precision, and
-squared lengths, keep most of their digits."""
-
-DENSE_ENTRIES = 2**20
-"""About how many entries of dense rows are held by a thread where shifts are larger."""
+squared lengths, keep most of their digits; where shifts are larger, a thread holds dense rows with
+about as many entries."""
 
 MAX_CANCELLATION = 100
 """Sum of squares of a column, relative to that after centering, up to which products of centered

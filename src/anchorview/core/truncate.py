@@ -49,11 +49,9 @@ MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT = 32, 2
 OVERSAMPLING = 16
 """Number of further directions. They also tell how large what is left out can be."""
 
-POWER_STEPS = 3
-"""Number of steps by which the directions are found."""
-
-MAX_DOUBLINGS = 2
-"""How often the number of directions is doubled if the bound is above the tolerance."""
+POWER_STEPS, MAX_DOUBLINGS = 3, 2
+"""Number of steps by which the directions are found, and how often the number of directions is
+doubled if the bound is above the tolerance."""
 
 SAFETY = 2.0
 """Factor of the estimated largest squared singular value that is left out."""

@@ -23,11 +23,9 @@ ROWS_PER_CLUSTER = 16
 """Minimum number of rows of a block per cluster: merging the moments of smaller blocks would cost
 as much as computing them."""
 
-LARGEST_DENSE_BLOCK = 16 * 2**20
-"""Maximum number of bytes of a block of deviations, however many clusters there are."""
-
-SPARSE_BLOCK = 2**20
-"""Number of stored entries of a block of a sparse view, at least."""
+LARGEST_DENSE_BLOCK, SPARSE_BLOCK = 16 * 2**20, 2**20
+"""Maximum number of bytes of a block of deviations, however many clusters there are, and minimum
+number of stored entries of a block of a sparse view."""
 
 MAX_TEXT_LEVELS = TableEncoder().max_levels
 """Texts with more different values than this are no categories."""

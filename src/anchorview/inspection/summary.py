@@ -221,11 +221,8 @@ def _feature_text(marker: Any) -> str:
     return f"{text} {percent(marker['mean_in'])} ({percent(marker['mean_out'])} elsewhere)"
 
 
-MAX_ROWS = 10_000
-"""Maximum number of samples by which a fit makes titles."""
-
-N_CONSIDERED = 60
-"""Number of leading features of a cluster that may be in its title."""
+MAX_TITLE_ROWS, N_CONSIDERED = 10_000, 60
+"""Maximum number of samples by which a fit makes titles, and of features that may be in a title."""
 
 MIN_EFFECT, RELATIVE_EFFECT, LARGE_EFFECT = 0.3, 0.35, 3.0
 """Least effect of a feature in a title, and relative to the strongest; larger ones than the last
@@ -288,7 +285,7 @@ def cluster_titles(
 
 def titles_of_fit(model: Any, data: MultiViewData) -> tuple[str, ...] | None:
     """Titles of the clusters of a fit by some of its samples; None if no feature is readable."""
-    rows = np.arange(0, len(data), -(-len(data) // MAX_ROWS))
+    rows = np.arange(0, len(data), -(-len(data) // MAX_TITLE_ROWS))
     if len(model.labels_) != len(data):
         return None
     labeled = labeled_source(model.labels_[rows], data[rows])

@@ -202,14 +202,12 @@ def _find_feature(data: MultiViewData, view: str | None, feature: Any) -> tuple[
     )
 
 
-MAX_POINTS = 100_000
-"""Number of points for which browsers draw the map and find tooltips without delay."""
+MAX_POINTS, MIN_PER_CLUSTER = 100_000, 50
+"""Number of points for which browsers draw the map and find tooltips without delay, and minimum
+number of samples drawn of each cluster, if it has as many."""
 
 N_LANDMARKS, N_NEAR_LANDMARKS = 2_000, 5
 """Number of samples embedded by t-SNE, and of those that determine the position of another one."""
-
-MIN_PER_CLUSTER = 50
-"""Minimum number of samples drawn of each cluster, if it has as many."""
 
 MAX_SPREAD = 0.06
 """Neighboring landmarks farther apart than this fraction of the map's width belong to different

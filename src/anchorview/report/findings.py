@@ -164,21 +164,8 @@ def _has_kind(column: "pd.Series[Any]") -> bool:
         return False
 
 
-MAX_WORDS = 2_000
-"""Maximum number of words of the texts that describe clusters."""
-
-N_REPRESENTATIVES = 3
-"""Typical samples per cluster."""
-
-CONSENSUS = (
-    "The share of the candidate partitions that agree with the cluster of a sample, weighted as in "
-    "the consensus. Samples below {:.0%} are doubtful."
-)
-MEMBERSHIP = (
-    "The membership of a sample in its cluster: large if it is much closer to the center of its "
-    "cluster than to all others. Samples whose membership in the next cluster is more than "
-    "half of that are doubtful."
-)
+MAX_WORDS, N_REPRESENTATIVES = 2_000, 3
+"""Maximum number of words of the texts that describe clusters; typical samples per cluster."""
 
 N_MARKERS, N_READABLE = 3, 60
 """Features per cluster and view, and of how many per cluster levels of the same column are left
@@ -207,8 +194,8 @@ class Certainty:
     second_labels: Array
     """The next cluster, to which the sample would go otherwise; -1 if there is none."""
     doubtful: Array
-    meaning: str
-    """What confidence is and which samples are doubtful, in words."""
+    threshold: float | None
+    """Agreement below which samples are doubtful; None if confidence is a membership."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,9 +305,9 @@ def _certainty(fit: CheckedFit, samples: pd.DataFrame) -> Certainty:
     confidence, second = samples["confidence"].to_numpy(), samples["second"].to_numpy()
     if fit.is_auto:
         limit = fit.model.confidence_threshold_
-        return Certainty(confidence, second, confidence < limit, CONSENSUS.format(limit))
+        return Certainty(confidence, second, confidence < limit, limit)
     doubtful = samples["second_confidence"].to_numpy() > DOUBTFUL_SHARE * confidence
-    return Certainty(confidence, second, doubtful, MEMBERSHIP)
+    return Certainty(confidence, second, doubtful, None)
 
 
 def _described_clusters(

@@ -16,7 +16,7 @@ from anchorview.estimators.representation import apart_sentences, edge_sentences
 from anchorview.inspection import associate
 from anchorview.report import cluster_sections, model_sections
 from anchorview.report.findings import CheckedFit, Findings, inspect_fit, inspect_level
-from anchorview.report.page import Facts, Folded, Part, Section, Text, write_page
+from anchorview.report.page import Facts, Folded, Interactive, Part, Section, write_page
 from anchorview.report.sample_map import SampleContents, sample_map
 from anchorview.views.container import ViewsLike
 
@@ -167,7 +167,7 @@ def _how_sure(fit: CheckedFit, findings: Findings, shown: SampleContents) -> Fol
     """Return what the verdict rests on."""
     parts: list[Part] = [model_sections.trust_sentences(fit, findings)]
     if findings.certainty is not None:
-        parts.append(Text(f"Confidence: {findings.certainty.meaning}"))
+        parts.append(Interactive("confidence.html.jinja", (), {"certainty": findings.certainty}))
         parts += cluster_sections.doubtful_parts(fit, findings, shown)
     parts.append(cluster_sections.cluster_table(fit, findings))
     parts.append(Folded("Number of clusters", model_sections.number_parts(fit)))

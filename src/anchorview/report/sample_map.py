@@ -182,7 +182,8 @@ def sample_map(
     values = {
         "payload": payload,
         "colorings": colorings,
-        "description": _description(fit, len(rows)),
+        "n_samples": len(fit.labels),
+        "n_points": len(rows),
         "levels": {name: f.n_clusters for name, (f, _) in levels.items()},
         "chosen": chosen,
     }
@@ -211,20 +212,3 @@ def pattern_names(data: MultiViewData) -> list[str]:
         text = f"only {', '.join(names[list(group.views)])}" if only else "all views"
         texts.append(f"without {', '.join(lacking)}" if len(lacking) and not only else text)
     return texts
-
-
-def _description(fit: CheckedFit, n_points: int) -> str:
-    n = len(fit.labels)
-    drawn = f"All {n:,} samples" if n_points == n else f"{n_points:,} of {n:,} samples"
-    text = (
-        f"{drawn} in {fit.n_clusters} clusters. Dots that are close are similar; distances between "
-        "distant groups mean nothing."
-    )
-    if fit.n_clusters > len(CLUSTER_COLORS):
-        text += " There are more clusters than colors, so several share one."
-    if n_points < n:
-        text += (
-            " Points are drawn in proportion to the sizes of the clusters, with a minimum for each "
-            "cluster. Selections have only samples that are drawn."
-        )
-    return text
