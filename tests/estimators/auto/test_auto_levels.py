@@ -62,7 +62,7 @@ class TestChoice:
         ("column", "values", "number"),
         [
             # Resolutions far from 1 need more support, and clusters that are separated less.
-            ("distance", [1.0, 0.0], 9),
+            ("distance", [2.0, 0.0], 9),
             ("distance", [0.0, 0.0], 4),
             ("separation", [0.0, 0.5], 9),
         ],
