@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 
 from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.views import row_source
 
 
 @contextmanager
@@ -15,8 +14,7 @@ def rows_per_block(data, rows):
     """Process a container in blocks of this many rows; None leaves the default."""
     with pytest.MonkeyPatch.context() as patch:
         if rows is not None:
-            row_bytes = data.shape[1] * data.dtype.itemsize
-            patch.setattr(row_source, "LARGEST_BLOCK", rows * row_bytes)
+            patch.setattr(data, "rows_per_block", rows)
         yield
 
 

@@ -29,7 +29,6 @@ from anchorview.core.scale import CONSTANT_COLUMN, ViewMoments, merged_by_key, r
 from anchorview.core.scaled_view import entry_blocks
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.matrix_checks import require_a_view
 from anchorview.views.row_source import (
     RowSource,
     both,
@@ -349,8 +348,8 @@ class PartPreparation:
 
     def __call__(self, data: MultiViewData) -> MultiViewData:
         """Samples as they are embedded."""
-        data = data.matched_to(self.fitted)
-        require_a_view(data)
+        data = self.fitted.matched_part(data)
+        data.require_a_view()
         data = data if self.prepare is None else self.prepare(data)
         return data if self.correction is None else self.correction(data)
 

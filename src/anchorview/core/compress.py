@@ -24,7 +24,6 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, merged_by_key, with_unit_norms
 from anchorview.core.scaled_view import ALL_ROWS, ScaledBlock, scaled_views
 from anchorview.views.container import MultiViewData, RowBlock
-from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.row_source import RowSource
 
 Route = Literal["compressed", "left", "direct", "truncated"]
@@ -272,4 +271,4 @@ def pseudo_samples(
             np.divide(group_rows[:, features], norms[p], out=views[p][start:stop])
             available[start:stop, p] = True
         start = stop
-    return views, none_if_complete(available)
+    return views, None if available.all() else available

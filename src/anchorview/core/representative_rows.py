@@ -13,7 +13,6 @@ from anchorview._utils.typing import Array
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import SparseScaledView
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples, dense_rows
-from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.row_source import RowSource, selected_rows
 
 MIN_ROWS_PER_VIEW = 200
@@ -40,7 +39,8 @@ def representative_sample(source: RowSource, count: int) -> MultiViewData:
     selects = len(rows) > count
     if selects:
         keys = np.concatenate(source.reduce(_part_keys, add, "sampling"))[rows]
-        available = none_if_complete(~np.isnan(keys[:, 1:]))
+        known = ~np.isnan(keys[:, 1:])
+        available = None if known.all() else known
         order = _order_by_keys(keys)
         ordered_weights = None if weights is None else weights[rows[order]]
         rows = rows[np.sort(representative_rows(order, available, count, ordered_weights))]

@@ -34,7 +34,6 @@ from anchorview.datasets.formats.table import all_numbers
 from anchorview.datasets.formats.table_files import TABLE_SUFFIXES, open_parquet, read_tables
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.anndata_matrices import ViewSelection
-from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.stored_view import StoredView, View, ViewFile
 from anchorview.views.table_columns import feature_names_of
 
@@ -429,4 +428,4 @@ def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] 
             available[:, p] &= values.astype(bool).sum(axis=1) > 0
         if not sparse.issparse(view):
             available[:, p] &= ~np.asarray(pd.isna(view)).all(axis=1)
-    return none_if_complete(available)
+    return None if available.all() else available

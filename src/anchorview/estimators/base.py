@@ -439,7 +439,7 @@ class EmbeddingClusterer(
                 stacklevel=3,
             )
         set_design(source, X, batch, covariates)
-        source = source.matched_to(fitted)
+        source = fitted.matched(source)
         if self._prepared is not None:
             source = prepare(source, self._prepared)
         correction = correction_for(self._correction, source, fitted, unknown_batch)

@@ -239,7 +239,7 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
         missing = fitted.names[positions.index(None)]
         raise ValueError(f"X lacks the view {missing!r}. Give all views of the fit.")
     if explanation is None:
-        return data.matched_to(fitted), labels
+        return fitted.matched_part(data), labels
     prepared = explanation.prepare(data)
     # Sparse views without their batches: refits take them for views as they are given.
     views = (v.toarray() if isinstance(v, LowRankSum) else v for v in prepared.views)

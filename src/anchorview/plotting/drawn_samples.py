@@ -106,7 +106,7 @@ class DrawnSamples:
         if not self._are_fitted:
             return data
         fitted, ids = fitted_views(self.model), getattr(self.model, "sample_ids_", None)
-        data = data if fitted is None else data.matched_to(fitted)
+        data = data if fitted is None else fitted.matched_part(data)
         if data.sample_ids is None or ids is None or data.sample_ids.equals(ids):
             return data
         return data[matched_rows((ids, len(ids), "the fit"), (data.sample_ids, len(data), "X"))]

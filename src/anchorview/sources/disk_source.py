@@ -31,9 +31,8 @@ from anchorview.sources.results_folder import (
     writing_results,
 )
 from anchorview.views.alignment import different_ids
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, availability
 from anchorview.views.input_grammar import NamedViews
-from anchorview.views.matrix_checks import availability
 from anchorview.views.row_source import (
     Merge,
     PartFunction,

@@ -14,13 +14,12 @@ from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.views.container import (
     MultiViewData,
     ViewScan,
+    availability,
     concatenate_samples,
     container_of_checked,
     container_of_views,
 )
-from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import NamedViews
-from anchorview.views.matrix_checks import availability
 from anchorview.views.row_source import (
     Features,
     Merge,
@@ -30,6 +29,7 @@ from anchorview.views.row_source import (
     RowSource,
     both,
     merge_both,
+    rows_per_block,
 )
 
 
@@ -55,6 +55,7 @@ class PartSource(RowSource):
         if features is not None:
             source.n_features_per_view, source.feature_names, source.dtype = features
             source.shape = len(self), sum(source.n_features_per_view)
+            source.rows_per_block = rows_per_block(source.shape[1], source.dtype)
         return source
 
     def first_rows(self, count: int) -> MultiViewData:
@@ -74,10 +75,6 @@ class PartSource(RowSource):
             part = function(part)
             part.first_row = first_row
         return part
-
-    def matched_to(self, fitted: FittedViews) -> Self:
-        fitted.require_match(self)
-        return self.prepared(partial(MultiViewData.matched_to, fitted=fitted))
 
     def __repr__(self) -> str:
         widths = zip(self.names, self.n_features_per_view, strict=True)

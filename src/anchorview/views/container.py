@@ -11,20 +11,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from anchorview._utils.text import describe_view
+from anchorview._utils.text import capitalized
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.anndata_matrices import AnnotatedData, ViewSelection
-from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import NamedViews, ViewLike, parse
-from anchorview.views.matrix_checks import (
-    availability,
-    common_length,
-    finite_rows,
-    none_if_complete,
-    read_whole,
-    require_a_view,
-    sample_at,
-)
+from anchorview.views.matrix_checks import finite_rows, read_whole, sample_at
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
 from anchorview.views.sample_design import set_design, set_weights, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
@@ -251,34 +242,6 @@ class MultiViewData(RowSource):
             feature_names=tuple(self.feature_names[p] for p in positions),
         )
 
-    def matched_to(self, fitted: FittedViews) -> "MultiViewData":
-        """Views and features in the order of a fit; no sample has a view that was left out."""
-        n = len(self)
-        views: list[Matrix] = []
-        available = np.zeros((n, len(fitted.names)), bool)
-        for p, position in enumerate(fitted.positions_in(self)):
-            if position is not None and (has := self.has_view(position)).any():
-                view, names = self.views[position], self.feature_names[position]
-                order = fitted.column_order(p, view.shape[1], names)
-                if order is not None:
-                    view, names = view[:, order], fitted.feature_names[p]
-                columns = fitted.columns[p] if fitted.columns else None
-                if columns is not None:
-                    description = describe_view(p, fitted.names[p])
-                    view = columns.converted(view, names, description, self.sample_at)
-                    has = has & view.has_values() if isinstance(view, TableView) else has
-                views.append(view)
-                available[:, p] = has
-            else:
-                views.append(sparse.csr_array((n, fitted.widths[p]), dtype=np.float32))
-        data = self._replaced(
-            views=views,
-            available=available,
-            names=fitted.names,
-            feature_names=fitted.feature_names,
-        )
-        return data if fitted.imputes else without_nan(data)
-
     def has_view(self, p: int) -> Array:
         """Which samples have the view at a position."""
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
@@ -319,6 +282,18 @@ class MultiViewData(RowSource):
     def require_fittable(self) -> None:
         """Raise if no sample has a view, or all samples are equal in it."""
         ViewScan.of(self).require_fittable(self)
+
+    def require_a_view(self) -> None:
+        """Raise if a sample has no view."""
+        if self.known_samples is None:
+            return
+        rows = np.flatnonzero(~self.known_samples)
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        raise ValueError(
+            f"{capitalized(self.sample_at(int(rows[0])))}{more} has no view at all: "
+            "every row is missing (NaN). Drop it, or read the views into memory to fit DALMC or "
+            "AutoDALMC, which give such samples the label -1."
+        )
 
     def _shared_row(self, p: int) -> Array | None:
         """Row that all samples with a view share; None if they differ."""
@@ -368,7 +343,7 @@ class ViewScan(NamedTuple):
     def of(cls, part: MultiViewData) -> "ViewScan":
         """Scan a part; raises if a value is NaN."""
         without_nan(part)
-        require_a_view(part)
+        part.require_a_view()
         patterns = frozenset(group.views for group in part.groups)
         present = sorted(frozenset().union(*patterns))
         return cls(
@@ -413,7 +388,8 @@ def container_of_checked(contents: NamedViews) -> MultiViewData:
     data: MultiViewData = object.__new__(MultiViewData)
     data.set_schema(contents, contents.views)
     data.views, data.sample_ids = tuple(contents.views), contents.sample_ids
-    data.available = None if contents.available is None else none_if_complete(contents.available)
+    has = contents.available
+    data.available = None if has is None or has.all() else has
     return data
 
 
@@ -425,18 +401,29 @@ def container_of_views(
     `given` is the argument `available`. Messages count rows from `first_row`.
     """
     views = views.aligned() if views.in_dask else views
-    n = common_length(views.views, views.names)
+    n = next(int(view.shape[0]) for view in views.views if view is not None)
+    data = container_of_checked(replace(views, views=[_in_memory(v, n) for v in views.views]))
     has = availability(given, n, views.names) & availability(views.available, n, views.names)
     has &= [view is not None for view in views.views]
-    data = container_of_checked(replace(views, views=[_in_memory(v, n) for v in views.views]))
     data.available, data.first_row, data.finite = has, first_row, True
     for p in range(len(data.views)):
         present = finite_rows(data, p, nan_cells=True)
         if present is not None:
             has[:, p] &= present
             data.finite = False
-    data.available = none_if_complete(has)
+    data.available = None if has.all() else has
     return data
+
+
+def availability(given: Any, n: int, names: Sequence[str]) -> Array:
+    """Which views each sample has, (n, n_views); all of them if nothing is given."""
+    available = np.ones((n, len(names)), bool) if given is None else np.array(given, dtype=bool)
+    if available.shape != (n, len(names)):
+        raise ValueError(
+            f"available has shape {available.shape}, but there are {n} samples in {len(names)} "
+            "views: it needs one row per sample and one column per view."
+        )
+    return available
 
 
 def _in_memory(view: Any, n: int) -> Matrix:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from anchorview._utils.errors import errors_of
 from anchorview._utils.text import describe_view, listed, quoted
 from anchorview._utils.typing import Array, FeatureNames, Matrix
+from anchorview.views.container import MultiViewData, without_nan
 from anchorview.views.row_source import RowSource
 from anchorview.views.table_columns import NUMERIC, TableView, column_kind, level_texts
 
@@ -141,6 +143,39 @@ class FittedViews:
                 "has, or a dict of the others."
             )
         return list(range(len(self.names)))
+
+    def matched(self, source: RowSource) -> RowSource:
+        """Source with the views and features of the fit; raises if it lacks features of a view."""
+        if source.in_parts:
+            self.require_match(source)
+            return source.prepared(self.matched_part)
+        return self.matched_part(source.read())
+
+    def matched_part(self, data: MultiViewData) -> MultiViewData:
+        """Views and features in the order of the fit; no sample has a view that was left out."""
+        n = len(data)
+        views: list[Matrix] = []
+        available = np.zeros((n, len(self.names)), bool)
+        for p, position in enumerate(self.positions_in(data)):
+            if position is not None and (has := data.has_view(position)).any():
+                view, names = data.views[position], data.feature_names[position]
+                order = self.column_order(p, view.shape[1], names)
+                if order is not None:
+                    view, names = view[:, order], self.feature_names[p]
+                columns = self.columns[p] if self.columns else None
+                if columns is not None:
+                    description = describe_view(p, self.names[p])
+                    view = columns.converted(view, names, description, data.sample_at)
+                    has = has & view.has_values() if isinstance(view, TableView) else has
+                views.append(view)
+                available[:, p] = has
+            else:
+                views.append(sparse.csr_array((n, self.widths[p]), dtype=np.float32))
+        features = self.feature_names
+        data = data._replaced(
+            views=views, available=available, names=self.names, feature_names=features
+        )
+        return data if self.imputes else without_nan(data)
 
     def require_match(self, schema: RowSource) -> None:
         """Raise if views or features are unknown, or lack what the estimator was fitted on."""

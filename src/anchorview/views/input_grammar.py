@@ -38,7 +38,7 @@ from anchorview.views.anndata_matrices import (
     require_mudata,
     rows_in_modality,
 )
-from anchorview.views.matrix_checks import as_matrix
+from anchorview.views.matrix_checks import as_matrix, require_same_length
 from anchorview.views.row_source import RowSource
 from anchorview.views.stored_anndata import columns_of
 from anchorview.views.stored_view import StoredView, View, ViewFile
@@ -94,6 +94,7 @@ class NamedViews:
             warns = self.expects_shared_ids and self.available is None
             ids, views = align_frames(views, self.descriptions, warns)
         matrices = [as_matrix(view, d) for view, d in zip(views, self.descriptions, strict=True)]
+        require_same_length(matrices, self.names)
         return replace(self, views=matrices, sample_ids=self.sample_ids if ids is None else ids)
 
 

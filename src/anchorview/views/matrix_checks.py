@@ -10,7 +10,7 @@ from scipy import sparse
 from anchorview._utils.errors import errors_of
 from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
-from anchorview._utils.text import capitalized, describe_view, quoted
+from anchorview._utils.text import describe_view, quoted
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import TableView, frame_values, object_values
@@ -95,8 +95,8 @@ def _require_array_like(view: Any, description: str) -> None:
         )
 
 
-def common_length(matrices: Sequence[Any], names: Sequence[str]) -> int:
-    """Number of samples, the same in every view that is not None."""
+def require_same_length(matrices: Sequence[Any], names: Sequence[str]) -> None:
+    """Raise if all views are None, or the others do not have the same number of samples."""
     present = [(p, matrix) for p, matrix in enumerate(matrices) if matrix is not None]
     if not present:
         raise ValueError("There are no views: all are None.")
@@ -108,23 +108,6 @@ def common_length(matrices: Sequence[Any], names: Sequence[str]) -> int:
                 f"{describe_view(p, names[p])} has {matrix.shape[0]}. All views must describe the "
                 "same samples, one row each (a list is a list of views, not of samples)."
             )
-    return int(expected.shape[0])
-
-
-def availability(given: Any, n: int, names: Sequence[str]) -> Array:
-    """Which views each sample has, (n, n_views); all of them if nothing is given."""
-    available = np.ones((n, len(names)), bool) if given is None else np.array(given, dtype=bool)
-    if available.shape != (n, len(names)):
-        raise ValueError(
-            f"available has shape {available.shape}, but there are {n} samples in {len(names)} "
-            "views: it needs one row per sample and one column per view."
-        )
-    return available
-
-
-def none_if_complete(available: Array) -> Array | None:
-    """Availability, or None if every sample has every view."""
-    return None if available.all() else available
 
 
 def finite_rows(data: "MultiViewData", p: int, nan_cells: bool = False) -> Array | None:
@@ -133,7 +116,7 @@ def finite_rows(data: "MultiViewData", p: int, nan_cells: bool = False) -> Array
     Any other value that is not finite, or too large to be squared, raises; with `nan_cells`, NaN
     does not. Rows of samples without the view are ignored.
     """
-    view, available = data.views[p], data.has_view(p)
+    view = data.views[p]
     if isinstance(view, TableView):
         return view.has_values()
     entries = view.data if sparse.issparse(view) else view
@@ -150,6 +133,7 @@ def finite_rows(data: "MultiViewData", p: int, nan_cells: bool = False) -> Array
     # In float64, so that values of single precision are never too large.
     largest = np.sqrt(np.finfo(np.float64).max / view.shape[1])
     wrong = np.abs(entries) > largest if nan_cells else ~(np.abs(entries) <= largest)
+    available = data.has_view(p)
     if is_sparse:
         row_of = np.repeat(np.arange(len(data)), np.diff(view.indptr))
         wrong &= available[row_of]
@@ -191,17 +175,4 @@ def _bad_values(positions: Array, values: Array, where: str, rows: str) -> str:
         "Fit DALMC or AutoDALMC with preprocess='impute-mean' to fill such cells, fill "
         "them beforehand, for example by sklearn.impute.SimpleImputer, or drop the rows or "
         "columns. A sample without this view has NaN in the whole row."
-    )
-
-
-def require_a_view(data: "MultiViewData") -> None:
-    """Raise if a sample has no view."""
-    if data.known_samples is None:
-        return
-    rows = np.flatnonzero(~data.known_samples)
-    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    raise ValueError(
-        f"{capitalized(data.sample_at(int(rows[0])))}{more} has no view at all: "
-        "every row is missing (NaN). Drop it, or read the views into memory to fit DALMC or "
-        "AutoDALMC, which give such samples the label -1."
     )

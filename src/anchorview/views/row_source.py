@@ -5,7 +5,6 @@ function of a part, which returns a few numbers, and a way to merge these.
 """
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
@@ -15,12 +14,10 @@ import pandas as pd
 
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.views.matrix_checks import common_length
 from anchorview.views.sample_design import SampleDesign
 
 if TYPE_CHECKING:
     from anchorview.views.container import MultiViewData
-    from anchorview.views.fitted_views import FittedViews
     from anchorview.views.input_grammar import NamedViews
 
 CACHED_BLOCK = 4 * 2**20
@@ -58,7 +55,7 @@ class Records(NamedTuple, Generic[Result]):
     merge: Merge[Result]
 
 
-class RowSource(ABC):
+class RowSource:
     """Views of samples that are processed in parts; a part is a container in memory."""
 
     names: tuple[str, ...]
@@ -71,6 +68,8 @@ class RowSource(ABC):
     """Number of samples, and number of features over all views."""
     dtype: "np.dtype[Any]"
     """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
+    rows_per_block: int
+    """Number of rows that are scaled and multiplied together."""
     sample_ids: "pd.Index[Any] | None" = None
     design: SampleDesign | None = None
     """Batch and covariates of each sample; parts have those of their samples."""
@@ -85,8 +84,10 @@ class RowSource(ABC):
         """Set what is known of views from matrices of their shapes and types, or None."""
         self.names, self.named, self.feature_names = given.names, given.named, given.feature_names
         self.n_features_per_view = tuple(0 if m is None else int(m.shape[1]) for m in matrices)
-        self.shape = common_length(matrices, given.names), sum(self.n_features_per_view)
+        n = next(int(matrix.shape[0]) for matrix in matrices if matrix is not None)
+        self.shape = n, sum(self.n_features_per_view)
         self.dtype = working_precision(m.dtype for m in matrices if m is not None)
+        self.rows_per_block = rows_per_block(self.shape[1], self.dtype)
         # A view on disk may be a table, too.
         kinds = {p: getattr(matrix, "kinds", ()) for p, matrix in enumerate(matrices)}
         self.table_kinds = {p: of_view for p, of_view in kinds.items() if of_view}
@@ -127,10 +128,10 @@ class RowSource(ABC):
         """Bytes that a pass over the samples needs beyond them."""
         return 0.0
 
-    def require_fittable(self) -> None:  # noqa: B027 (the first pass checks parts)
+    def require_fittable(self) -> None:
         """Raise if no sample has a view, or all samples are equal in it."""
 
-    def require_pattern_memory(self) -> None:  # noqa: B027 (the plan in memory counts it)
+    def require_pattern_memory(self) -> None:
         """Raise if Gram matrices of all patterns of views that were found need too much memory."""
 
     def require_output_folder(self, out: Path) -> None:
@@ -193,15 +194,6 @@ class RowSource(ABC):
     def first_rows(self, count: int) -> "MultiViewData":
         """Some of the first samples in which each view occurs, if it does."""
         return cast("MultiViewData", self)
-
-    @abstractmethod
-    def matched_to(self, fitted: "FittedViews") -> "RowSource":
-        """Source with views and features in the order in which an estimator was fitted."""
-
-    @property
-    def rows_per_block(self) -> int:
-        """Number of rows that are scaled and multiplied together."""
-        return rows_per_block(self.shape[1], self.dtype)
 
     def describe_view(self, p: int) -> str:
         """Return how messages name a view."""
@@ -282,7 +274,7 @@ def rows_per_block(width: int, dtype: "np.dtype[Any]") -> int:
     In single precision this number changes the last digits of sums: parts that begin at multiples
     of it give the same sums as all rows at once.
     """
-    row_bytes = width * dtype.itemsize
+    row_bytes = max(1, width * dtype.itemsize)
     # With twice as many rows as features, adding up a Gram block is cheap beside computing it.
     wanted = max(CACHED_BLOCK // row_bytes, 2 * width)
     return int(max(1, min(wanted, LARGEST_BLOCK // row_bytes)))

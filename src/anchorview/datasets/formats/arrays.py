@@ -41,7 +41,6 @@ from anchorview.datasets.file_contents import (
 from anchorview.datasets.formats.table_files import files_by_name
 from anchorview.views.anndata_matrices import parse_selection
 from anchorview.views.input_grammar import views_of_modalities
-from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.stored_anndata import StoredCells, modality_names, view_of_dataset
 from anchorview.views.stored_view import StoredView, Target, View, ViewFile
 
@@ -425,5 +424,5 @@ def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
     by_name = partial(zip, found.names, strict=True)
     views, features = dict(by_name(found.views)), dict(by_name(found.feature_names))
     assert found.available is not None
-    available = none_if_complete(found.available)
+    available = None if found.available.all() else found.available
     return ViewFile(views, target, path, ids, available, features, options.views)

@@ -33,8 +33,9 @@ from anchorview.views.alignment import (
     union_of_ids,
     warn_if_few_shared,
 )
+from anchorview.views.container import availability
 from anchorview.views.input_grammar import NamedViews, parse
-from anchorview.views.matrix_checks import as_matrix, availability, common_length
+from anchorview.views.matrix_checks import as_matrix, require_same_length
 from anchorview.views.row_source import rows_per_block, working_precision
 from anchorview.views.stored_view import StoredView, ViewFile
 from anchorview.views.table_columns import TableView, frame_values
@@ -298,7 +299,8 @@ def dask_views(
                 "of the others; save a memory map with numpy.save, and open the folder with "
                 "open_views."
             )
-    n = common_length(stored, names)
+    require_same_length(stored, names)
+    n = stored[0].shape[0]
     rows = _part_rows(stored, part_rows)
     has = None if given.available is None else availability(given.available, n, names)
     for p, view in enumerate(stored):

@@ -42,7 +42,7 @@ from anchorview.sources.part_source import PartSource
 from anchorview.views.alignment import different_ids
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.input_grammar import NamedViews
-from anchorview.views.matrix_checks import as_matrix
+from anchorview.views.matrix_checks import as_matrix, require_same_length
 from anchorview.views.row_source import (
     Merge,
     PartFunction,
@@ -84,6 +84,7 @@ class DaskSource(PartSource):
         views = list(map(checked_view, given.views, given.descriptions))
         shown, blocks = view_blocks(replace(given, views=views))
         self.budget = budget
+        require_same_length(shown, given.names)
         self.set_schema(given, shown)
         self.table_kinds = table_kinds(views)
         self._stored = self.n_features_per_view, self.feature_names
