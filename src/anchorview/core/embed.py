@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import combinations
 from typing import Any
 
@@ -95,6 +96,7 @@ class Embedder:
     def __call__(self, data: MultiViewData) -> Array:
         """Rows of the anchor graph for all samples, in the data's precision."""
         embedding = np.empty((len(data), self.n_anchors), dtype=data.dtype)
+        blocks = list(data.stored_blocks())
         maps = {
             g: self.map_from(group.views).astype(data.dtype)
             for g, group in enumerate(data.groups)
@@ -106,7 +108,6 @@ class Embedder:
         def work(block: RowBlock) -> None:
             embedding[block.rows] = ScaledBlock(data, self.scalings, block) @ maps[block.group]
 
-        blocks = list(data.stored_blocks())
         for_blocks(work, (block for block in blocks if block.group in maps), "embedding")
         if rare := [np.asarray(block.rows) for block in blocks if block.group not in maps]:
             rows = np.concatenate(rare)
@@ -203,7 +204,7 @@ def embedding_map(trace: Trace, views: Sequence[int]) -> Array:
 
 
 def embedded_samples(
-    embedder: Embedder, then: Callable[[Array], Array], part: MultiViewData
+    embedder: Embedder, functions: Sequence[Callable[[Array], Array]], part: MultiViewData
 ) -> Array:
-    """A function of the embedding of samples, which have the views of the fit."""
-    return then(embedder(part))
+    """Functions of the embedding of samples, one after the other; these have the fitted views."""
+    return reduce(lambda rows, function: function(rows), functions, embedder(part))

@@ -87,6 +87,13 @@ class ViewScaling:
         return (reciprocal(lengths, out) * factor)[:, None]
 
 
+def times_roots(rows: Array, weights: Array | None) -> Array:
+    """Rows, multiplied in place by the roots of their weights if they have any."""
+    if weights is not None:
+        rows *= np.sqrt(weights).astype(rows.dtype)[:, None]
+    return rows
+
+
 ViewMoments = dict[int, Moments]
 """Moments by position of the view; views that no sample has are left out."""
 
@@ -108,8 +115,8 @@ def view_moments(data: MultiViewData, method: str) -> ViewMoments:
     unit_first = method == "unit-center"
 
     def work(block: RowBlock) -> ViewMoments:
-        weights = data.weights(block.rows)
-        return {p: row_moments(data.views[p][block.rows], unit_first, weights) for p in block.views}
+        rows, weights = block.rows, block.weights
+        return {p: row_moments(data.views[p][rows], unit_first, weights) for p in block.views}
 
     moments: ViewMoments = {}
     for _, parts in map_blocks(work, data.stored_blocks(), "scaling"):

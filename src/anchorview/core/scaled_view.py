@@ -25,7 +25,7 @@ from anchorview._utils.linalg import (
 )
 from anchorview._utils.threads import ThreadBuffer, for_blocks, parallel_map, row_slices
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.scale import ViewScaling, with_unit_norms
+from anchorview.core.scale import ViewScaling, times_roots, with_unit_norms
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.row_source import LARGEST_BLOCK
 
@@ -262,13 +262,6 @@ def scaled_product(X: Matrix, scaling: ViewScaling, W: Array) -> Array:
     return product
 
 
-def times_roots(rows: Array, weights: Array | None) -> Array:
-    """Rows, multiplied in place by the roots of their weights if they have any."""
-    if weights is not None:
-        rows *= np.sqrt(weights).astype(rows.dtype)[:, None]
-    return rows
-
-
 class ScaledBlock:
     """Scaled views of a row block side by side."""
 
@@ -277,7 +270,7 @@ class ScaledBlock:
     ) -> None:
         self.views = [data.views[p] for p in block.views]
         self.scalings = [scalings[p] for p in block.views]
-        self.block, self.weights = block, data.weights(block.rows)
+        self.block, self.weights = block, block.weights
         self.ends = np.cumsum([view.shape[1] for view in self.views]).tolist()
         self.shape = block.size, self.ends[-1]
         self.dtype = data.dtype
@@ -344,7 +337,7 @@ def scaled_copy(data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dt
     def work(block: RowBlock) -> None:
         rows = dense_rows(view, block.rows)
         scaled = scaling.apply(rows, np.empty(rows.shape, dtype=dtype))
-        out[block.rows] = times_roots(scaled, data.weights(block.rows))
+        out[block.rows] = times_roots(scaled, block.weights)
 
     for_blocks(work, (block for block in data.blocks() if p in block.views), "scaling")
     return out

@@ -35,8 +35,8 @@ from anchorview.core.compress import (
     pseudo_samples,
     summarize_groups,
 )
-from anchorview.core.scale import ViewScaling, with_unit_norms
-from anchorview.core.scaled_view import SparseScaledView, times_roots
+from anchorview.core.scale import ViewScaling, times_roots, with_unit_norms
+from anchorview.core.scaled_view import SparseScaledView
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.row_source import RowSource, merge_both
 
@@ -197,7 +197,7 @@ def _over_rows(
     def scaled(block: RowBlock) -> Result:
         rows = part.views[p][block.rows]
         scaled = scaling.apply(rows, _rows.array(rows.shape, part.dtype))
-        return work(times_roots(scaled, part.weights(block.rows)))
+        return work(times_roots(scaled, block.weights))
 
     return map_blocks(scaled, [block for block in part.blocks() if p in block.views], stage)
 

@@ -41,7 +41,7 @@ from anchorview.estimators.preparation import (
     prepare,
 )
 from anchorview.estimators.reference import continuing
-from anchorview.estimators.relabeling import RelabelMixin
+from anchorview.estimators.relabeling import RelabelMixin, by_sample_id
 from anchorview.estimators.representation import result_html, result_lines, table_descriptions
 from anchorview.sources.open_source import open_source
 from anchorview.sources.results_folder import RESULTS, save_results
@@ -428,6 +428,7 @@ class EmbeddingClusterer(
             join=None if self._join is None else "outer",
             write_results=out is not None,
         )
+        set_design(source, X, batch, covariates)
         fitted = self._fitted_views
         unnamed = fitted.unnamed(source)
         if unnamed:
@@ -438,7 +439,6 @@ class EmbeddingClusterer(
                 "fitted with feature names; its features are matched by position.",
                 stacklevel=3,
             )
-        set_design(source, X, batch, covariates)
         source = fitted.matched(source)
         if self._prepared is not None:
             source = prepare(source, self._prepared)
@@ -780,13 +780,6 @@ def of_known_samples_only(model: Any) -> Any:
         if (rows := getattr(model, name, None)) is not None:
             setattr(model, name, rows[known])
     return model
-
-
-def by_sample_id(values: Any, sample_ids: "pd.Index[Any] | None", name: str) -> Any:
-    """Values as a Series indexed by sample id; as they are without ids, in Dask or in a file."""
-    if sample_ids is None or type(values) is not np.ndarray:
-        return values
-    return pd.Series(values, sample_ids, name=name)
 
 
 fill_docstring = docstring_filler(

@@ -1,6 +1,7 @@
 """DALMC: one flow of five stages, scale, compress, solve, embed, assign, over any source."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import shared_thread_pool
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
-from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
+from anchorview.core.assign import cluster_spread, fit_assignment, require_columns
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
 from anchorview.core.cost_model import Plan, plan
@@ -44,15 +45,11 @@ from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.reference import continuing
 from anchorview.estimators.relabeling import Relabeling, by_block
-from anchorview.sources.part_source import embed
+from anchorview.sources.part_source import PartSource
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import RowSource
-
-
-def _labels(assignment: Assignment, relabeling: Relabeling, embedding: Array) -> Array:
-    return relabeling(assignment(embedding))
 
 
 def _can_add_chunks(model: "DALMC") -> bool:
@@ -344,7 +341,7 @@ class DALMC(EmbeddingClusterer):
         source, batches = self._fit_batches(source)
         folder = None if out is None else Path(out)
         self.plan_, source = self._planned(source, folder)
-        clock = self._say(self.plan_)
+        clock = self._say(str(self.plan_))
         moments = None if batches is None else batches.moments
         counted = source.counted()
         scalings = fit_scalings(counted, self.scaling, moments)
@@ -354,7 +351,12 @@ class DALMC(EmbeddingClusterer):
         clock = perf_counter()
         # Ablations have no embedder: the graph is the embedding of all samples.
         embedder = self._embedder or (lambda part: solution.graph.astype(part.dtype))
-        with embed(source, embedder, solution.graph.shape[1], folder) as rows:
+        embedding: AbstractContextManager[EmbeddedRows]
+        if isinstance(source, PartSource):
+            embedding = source.embed(embedder, solution.graph.shape[1], folder)
+        else:
+            embedding = nullcontext(EmbeddedRows(embedder(source.read()), source.sample_weight))
+        with embedding as rows:
             clock = self._say("embedded", clock)
             self._assign(rows, assignment_seed)
         self.embedding_, self.labels_ = rows.embedding, rows.labels
@@ -433,9 +435,10 @@ class DALMC(EmbeddingClusterer):
         return self
 
     def _label_map(self, doubtful: int | None) -> Callable[[MultiViewData], Array]:
-        labels_of = partial(_labels, self._assignment, self._relabeling)
+        labels_of: tuple[Callable[[Array], Array], ...] = self._assignment, self._relabeling
         if doubtful is not None:
-            labels_of = partial(self.__anchorview_explain__().certain_labels, doubtful=doubtful)
+            certain = self.__anchorview_explain__().certain_labels
+            labels_of = (partial(certain, doubtful=doubtful),)
         return partial(embedded_samples, self._embedder, labels_of)
 
     @property
@@ -548,7 +551,7 @@ class DALMC(EmbeddingClusterer):
         self._relabeling = Relabeling.none(len(self._assignment.centroids))
 
     def _embedding_map(self, factor: float) -> Callable[[MultiViewData], Array]:
-        return partial(embedded_samples, self._embedder, partial(np.multiply, factor))
+        return partial(embedded_samples, self._embedder, (partial(np.multiply, factor),))
 
     def _certain_labels(self, threshold: float | None) -> Any:
         function = partial(self.__anchorview_explain__().certain_labels, threshold=threshold)

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.text import in_words, listed, one_line, quoted, shorten
@@ -293,6 +294,13 @@ def named(names: tuple[str, ...], labels: Array) -> Array:
     named = np.array(names, dtype=object)[labels]
     named[labels < 0] = labels[labels < 0]
     return named
+
+
+def by_sample_id(values: Any, sample_ids: "pd.Index[Any] | None", name: str) -> Any:
+    """Values as a Series indexed by sample id; as they are without ids, in Dask or in a file."""
+    if sample_ids is None or type(values) is not np.ndarray:
+        return values
+    return pd.Series(values, sample_ids, name=name)
 
 
 def by_block(

@@ -1,7 +1,7 @@
 """Samples that are not in memory: sources that read and process them part by part."""
 
 from abc import abstractmethod
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -109,15 +109,6 @@ class PartSource(RowSource):
         self, function: RowFunction, width: int, out: Path | None
     ) -> AbstractContextManager[EmbeddedRows]:
         """Embed all samples; files in the folder `out` are replaced at the end of the context."""
-
-
-def embed(
-    source: RowSource, function: RowFunction, width: int, out: Path | None
-) -> AbstractContextManager[EmbeddedRows]:
-    """Embed all samples of a source, in memory or in parts."""
-    if isinstance(source, PartSource):
-        return source.embed(function, width, out)
-    return nullcontext(EmbeddedRows(function(source.read()), source.sample_weight))
 
 
 def _first_rows(count: int, part: MultiViewData) -> MultiViewData:

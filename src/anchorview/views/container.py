@@ -37,6 +37,8 @@ class RowBlock:
     """Positions of the available views."""
     group: int
     """Position of the group in :attr:`MultiViewData.groups`."""
+    weights: Array | None = None
+    """Weights of the samples of a block, if they have any."""
 
 
 class MultiViewData(RowSource):
@@ -221,7 +223,8 @@ class MultiViewData(RowSource):
             for start in range(0, group.size, step):
                 part = slice(start, min(start + step, group.size))
                 rows = part if isinstance(group.rows, slice) else group.rows[part]
-                yield RowBlock(rows, part.stop - start, group.views, group.group)
+                size, weights = part.stop - start, self.weights(rows)
+                yield RowBlock(rows, size, group.views, group.group, weights)
 
     def stored_blocks(self) -> Iterator[RowBlock]:
         """Blocks for work that keeps sparse rows sparse: they may have more rows."""

@@ -47,7 +47,7 @@ from anchorview.estimators.auto.model_fit import (
     n_sampled,
     require_fit_memory,
 )
-from anchorview.estimators.base import EmbeddingClusterer, by_sample_id, fill_docstring
+from anchorview.estimators.base import EmbeddingClusterer, fill_docstring
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.explanation import ROUNDING
 from anchorview.estimators.known.known_labels import KnownLabels, known_labels, with_pairs
@@ -57,7 +57,7 @@ from anchorview.estimators.partitions.neighbor_graphs import LABEL_DTYPE, MAX_CL
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.reference import continuing
-from anchorview.estimators.relabeling import Relabeling, by_block
+from anchorview.estimators.relabeling import Relabeling, by_block, by_sample_id
 from anchorview.estimators.representation import apart_sentences, view_sentences
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike

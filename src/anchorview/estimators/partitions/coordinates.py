@@ -16,8 +16,8 @@ from scipy.sparse.linalg import ArpackError
 from anchorview._utils.linalg import has_few_entries, leading_directions, reciprocal, squared_norm
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.scale import ViewScaling, fit_scalings, with_unit_norms
-from anchorview.core.scaled_view import SparseScaledView, times_roots
+from anchorview.core.scale import ViewScaling, fit_scalings, times_roots, with_unit_norms
+from anchorview.core.scaled_view import SparseScaledView
 from anchorview.core.solve import rank_tolerance
 from anchorview.core.truncate import Bases, iterated_subspaces, orthonormal
 from anchorview.estimators.partitions.neighbor_graphs import LEADING, Landmarks, Neighbors
