@@ -94,27 +94,30 @@ class Sizes:
 
     def wanted(self, schema: RowSource) -> list[int]:
         """Number of components of each view before its rank is known."""
-        return self.per_view or [min(self.shared, d) for d in schema.n_features_per_view]
+        if (given := self.per_view) is not None:
+            return given
+        return [min(self.shared, d) for d in schema.n_features_per_view]
 
     def require_possible(self, schema: RowSource) -> None:
         """Raise if data of this shape cannot have these sizes."""
-        n = schema.shape[0]
+        n, widths = schema.shape[0], schema.n_features_per_view
         if n < self.n_clusters:
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
-        if (components := self.per_view) is not None:
-            if len(components) != len(schema.names):
+        wanted = self.wanted(schema)
+        if self.per_view is not None:
+            if len(wanted) != len(widths):
                 raise ValueError(
-                    f"n_components has {len(components)} entries for {len(schema.names)} views; "
+                    f"n_components has {len(wanted)} entries for {len(schema.names)} views; "
                     "give one number, or one per view."
                 )
-            for p, (m, d) in enumerate(zip(components, schema.n_features_per_view, strict=True)):
+            for p, (m, d) in enumerate(zip(wanted, widths, strict=True)):
                 if not 1 <= m <= min(n, d):
                     raise ValueError(
                         f"n_components={m} for {schema.describe_view(p)} must be between 1 and "
                         f"{min(n, d)}, the smaller of its {n} samples and {d} features."
                     )
         elif self.n_components is not None:
-            maximum = min(n, max(schema.n_features_per_view))
+            maximum = min(n, max(widths))
             if self.shared > maximum:
                 raise ValueError(
                     f"n_components={self.shared} is larger than any view allows: at most "

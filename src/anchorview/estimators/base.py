@@ -49,7 +49,7 @@ from anchorview.views.alignment import matched_rows
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.fitted_views import NUMBERS, FittedViews
-from anchorview.views.input_grammar import Join, selection_like_fit, selection_of
+from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import RowSource, restored_rows, warn_of_unknown
 from anchorview.views.sample_design import set_design, set_weights
 
@@ -351,15 +351,18 @@ class EmbeddingClusterer(
             and one of weight 0 is given a cluster by the others. Aligned like `batch`; transformers
             in `preprocess` and batches know no weights.
         """
-        self.view_selection_, self._join, self.changes_ = selection_of(X, views), join, None
+        self._join, self.changes_ = join, None
         self._titles: tuple[str, ...] | None = None
         source = open_source(
             X, self.memory_limit, selection=views, join=join, write_results=out is not None
         )
+        self.view_selection_ = source.selection
         if not self._works_in_parts(source, out):
             source = source.read()
-        set_design(source, X, batch, covariates)
-        set_weights(source, X, sample_weight)
+        if batch is not None or covariates is not None:
+            set_design(source, X, batch, covariates)
+        if sample_weight is not None:
+            set_weights(source, X, sample_weight)
         if source.sample_weight is not None and source.design is not None:
             raise ValueError(
                 "Samples with weights cannot have batches or covariates. Leave out sample_weight, "
@@ -424,11 +427,12 @@ class EmbeddingClusterer(
         source = open_source(
             X,
             self.memory_limit,
-            selection=selection_like_fit(X, self.view_selection_),
+            selection_of_fit=self.view_selection_,
             join=None if self._join is None else "outer",
             write_results=out is not None,
         )
-        set_design(source, X, batch, covariates)
+        if batch is not None or covariates is not None:
+            set_design(source, X, batch, covariates)
         fitted = self._fitted_views
         unnamed = fitted.unnamed(source)
         if unnamed:

@@ -346,7 +346,7 @@ class DALMC(EmbeddingClusterer):
         counted = source.counted()
         scalings = fit_scalings(counted, self.scaling, moments)
         problem = self._compress(counted, scalings)
-        self._say(f"scaled and compressed {len(source)} samples", clock)
+        self._say(f"scaled and compressed {self.n_samples_fit_} samples", clock)
         solution = self._solve(problem, source, start_seed)
         clock = perf_counter()
         # Ablations have no embedder: the graph is the embedding of all samples.
@@ -494,7 +494,7 @@ class DALMC(EmbeddingClusterer):
 
     def _compress(self, source: RowSource, scalings: tuple[ViewScaling, ...]) -> Problem:
         """Compress the samples and, if planned so, truncate wide views."""
-        if self.plan_.route == "compressed":
+        if self.plan_.route == "compressed" and isinstance(source, PartSource):
             source.require_pattern_memory()
         if self.plan_.route != "truncated":
             return compress(source, scalings, self.plan_.route, unit_norm=self.unit_norm)

@@ -21,7 +21,6 @@ from anchorview.estimators.relabeling import Relabeling, RelabelMixin
 from anchorview.sources.open_source import open_source
 from anchorview.sources.results_folder import result_path
 from anchorview.views.container import MultiViewData
-from anchorview.views.input_grammar import selection_like_fit
 from anchorview.views.sample_design import set_design
 
 Args = ParamSpec("Args")
@@ -118,9 +117,9 @@ def _predicted_before(
             "reference cannot label new samples, and knows too few of these by id. Give samples "
             "with ids, as in DataFrames, or a reference with variant='dalmc'."
         )
-    selection = selection_like_fit(X, reference.view_selection_)
+    selection = reference.view_selection_
     join: Any = None if reference._join is None else "outer"
-    source = open_source(X, reference.memory_limit, selection=selection, join=join)
+    source = open_source(X, reference.memory_limit, selection_of_fit=selection, join=join)
     if given.get("batch") is not None or given.get("covariates") is not None:
         set_design(source, X, given.get("batch"), given.get("covariates"))
     places: Any = source.map_rows(partial(_places, explanation), 2, np.float64, "labeling", None)

@@ -33,7 +33,6 @@ from anchorview.sources.open_source import open_source
 from anchorview.views.alignment import matched_rows
 from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.input_grammar import selection_like_fit
 from anchorview.views.row_source import PartFunction, RowSource, selected_rows
 from anchorview.views.sample_design import ids_in_memory
 from anchorview.views.table_columns import TableView
@@ -111,8 +110,8 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     model = model_or_labels if is_model(model_or_labels) else None
     explanation = explanation_of_model(model)
     # Matrices that the model selects of AnnData and MuData objects.
-    selection = selection_like_fit(X, getattr(model, "view_selection_", None))
-    source = open_source(X, getattr(model, "memory_limit", None), selection=selection)
+    selection = getattr(model, "view_selection_", None)
+    source = open_source(X, getattr(model, "memory_limit", None), selection_of_fit=selection)
     fitted = fitted_views(model)
     known = source.known_samples
     if explanation is not None:

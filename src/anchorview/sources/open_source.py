@@ -12,7 +12,7 @@ from anchorview.sources.disk_source import DiskSource, view_on_disk
 from anchorview.sources.part_source import PartSource
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, container_of_views
-from anchorview.views.input_grammar import Join, parse
+from anchorview.views.input_grammar import Join, parse, selection_like_fit
 from anchorview.views.row_source import RowSource
 from anchorview.views.stored_view import StoredView
 
@@ -22,14 +22,18 @@ def open_source(
     memory_limit: float | str | None = None,
     *,
     selection: ViewSelection | None = None,
+    selection_of_fit: ViewSelection | None = None,
     join: Join | None = "outer",
     write_results: bool = False,
 ) -> RowSource:
     """Source of the samples, from views in any form that estimators take.
 
-    `selection` and `join` are those of :func:`~anchorview.views.input_grammar.parse`. With
-    `write_results`, samples in memory are processed in parts too: results need not fit into memory.
+    `selection` and `join` are those of :func:`~anchorview.views.input_grammar.parse`; of what was
+    selected for a fit, new samples may lack some. With `write_results`, samples in memory are
+    processed in parts too: results need not fit into memory.
     """
+    if selection_of_fit is not None:
+        selection = selection_like_fit(X, selection_of_fit)
     if isinstance(X, RowSource) and selection is None and join != "inner":
         if isinstance(X, PartSource):
             return copy(X)
@@ -54,4 +58,5 @@ def open_source(
         views.views[p] = views.views[p] if data.has_view(p).any() else None
     in_parts = DiskSource(views, memory_budget(memory_limit))
     in_parts.design, in_parts.sample_weight = data.design, data.sample_weight
+    in_parts.selection = data.selection
     return in_parts

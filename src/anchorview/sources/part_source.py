@@ -94,6 +94,7 @@ class PartSource(RowSource):
         return result
 
     def require_pattern_memory(self) -> None:
+        """Raise if Gram matrices of all patterns of views that were found need too much memory."""
         widths = self.n_features_per_view
         squares = [sum(widths[p] for p in views) ** 2 for views in self._patterns]
         # The Gram matrices of all patterns, the one being added, and the pseudo-samples.

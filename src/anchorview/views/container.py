@@ -135,8 +135,10 @@ class MultiViewData(RowSource):
             # The values may be changed before they are processed.
             data.finite = False
         vars(self).update(vars(data))
-        set_design(self, X, batch, covariates)
-        set_weights(self, X, sample_weight)
+        if batch is not None or covariates is not None:
+            set_design(self, X, batch, covariates)
+        if sample_weight is not None:
+            set_weights(self, X, sample_weight)
 
     @property
     def contents(self) -> NamedViews:
@@ -202,10 +204,10 @@ class MultiViewData(RowSource):
     @cached_property
     def groups(self) -> list[RowBlock]:
         """Samples grouped by the views that they have, largest group first."""
-        if not len(self):
+        n, n_views = self.shape[0], len(self.views)
+        if not n:
             return []
         if self.available is None:
-            n, n_views = self.shape[0], len(self.views)
             return [RowBlock(slice(0, n), n, tuple(range(n_views)), 0)]
         patterns, member = np.unique(self.available, axis=0, return_inverse=True)
         order = np.argsort(member.ravel(), kind="stable")
@@ -245,6 +247,11 @@ class MultiViewData(RowSource):
             feature_names=tuple(self.feature_names[p] for p in positions),
         )
 
+    def _set_available(self, has: Array | None) -> None:
+        self.available = None if has is None or has.all() else has
+        known = None if self.available is None else np.asarray(self.available.any(axis=1))
+        self.known_samples = None if known is None or known.all() else known
+
     def has_view(self, p: int) -> Array:
         """Which samples have the view at a position."""
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
@@ -262,14 +269,6 @@ class MultiViewData(RowSource):
         features = self.feature_names[p]
         feature = f"{column}" if features is None else f"{column} ({features[column]!r})"
         return f"{self.sample_at(row)}, column {feature}"
-
-    @cached_property
-    def known_samples(self) -> Array | None:  # type: ignore[override]
-        """Which samples have any view; None if all have."""
-        if self.available is None:
-            return None
-        known = np.asarray(self.available.any(axis=1))
-        return None if known.all() else known
 
     def with_known_samples(self) -> "MultiViewData":
         """The samples that have a view, identified by their positions if they have no ids."""
@@ -391,8 +390,7 @@ def container_of_checked(contents: NamedViews) -> MultiViewData:
     data: MultiViewData = object.__new__(MultiViewData)
     data.set_schema(contents, contents.views)
     data.views, data.sample_ids = tuple(contents.views), contents.sample_ids
-    has = contents.available
-    data.available = None if has is None or has.all() else has
+    data._set_available(contents.available)
     return data
 
 
@@ -405,16 +403,16 @@ def container_of_views(
     """
     views = views.aligned() if views.in_dask else views
     n = next(int(view.shape[0]) for view in views.views if view is not None)
-    data = container_of_checked(replace(views, views=[_in_memory(v, n) for v in views.views]))
     has = availability(given, n, views.names) & availability(views.available, n, views.names)
     has &= [view is not None for view in views.views]
+    data = container_of_checked(replace(views, views=[_in_memory(v, n) for v in views.views]))
     data.available, data.first_row, data.finite = has, first_row, True
     for p in range(len(data.views)):
         present = finite_rows(data, p, nan_cells=True)
         if present is not None:
             has[:, p] &= present
             data.finite = False
-    data.available = None if has.all() else has
+    data._set_available(has)
     return data
 
 

@@ -146,10 +146,10 @@ class FittedViews:
 
     def matched(self, source: RowSource) -> RowSource:
         """Source with the views and features of the fit; raises if it lacks features of a view."""
-        if source.in_parts:
-            self.require_match(source)
-            return source.prepared(self.matched_part)
-        return self.matched_part(source.read())
+        if isinstance(source, MultiViewData):
+            return self.matched_part(source)
+        self.require_match(source)
+        return source.prepared(self.matched_part)
 
     def matched_part(self, data: MultiViewData) -> MultiViewData:
         """Views and features in the order of the fit; no sample has a view that was left out."""

@@ -69,6 +69,8 @@ class NamedViews:
     """Which samples have which views, as far as the form of the input says it."""
     sample_ids: "pd.Index[Any] | None" = None
     feature_names: tuple[FeatureNames | None, ...] = ()
+    selection: PlainSelection | None = None
+    """What of the input was selected to be the views: given to `fit`, or when a file was opened."""
     expects_shared_ids: bool = False
     """Whether to warn if views share few sample ids."""
 
@@ -131,7 +133,10 @@ def parse(
             warn_if_few_shared(
                 has.T @ has, views.descriptions, lambda p, q: unshared_ids(of_view[p], of_view[q])
             )
-    views = _with_columns(views)
+    if selection is None and isinstance(X, ViewFile):
+        selection = X.selection
+    plain = None if selection is None else plain_selection(selection)
+    views = replace(_with_columns(views), selection=plain)
     return views if views.in_dask else views.aligned()
 
 
@@ -351,13 +356,6 @@ def _with_common_samples(given: NamedViews) -> NamedViews:
             "samples may lack views, or compare the sample ids of the views."
         )
     return common
-
-
-def selection_of(X: Any, given: Any) -> PlainSelection | None:
-    """What are the views: given to `fit`, or the matrices with which a file was opened."""
-    if given is None and isinstance(X, ViewFile):
-        given = X.selection
-    return None if given is None else plain_selection(given)
 
 
 def selection_like_fit(X: Any, fitted: ViewSelection | None) -> ViewSelection | None:

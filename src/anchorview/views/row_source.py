@@ -17,6 +17,7 @@ from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.sample_design import SampleDesign
 
 if TYPE_CHECKING:
+    from anchorview.views.anndata_matrices import PlainSelection
     from anchorview.views.container import MultiViewData
     from anchorview.views.input_grammar import NamedViews
 
@@ -83,6 +84,7 @@ class RowSource:
     def set_schema(self, given: "NamedViews", matrices: Sequence[Any]) -> None:
         """Set what is known of views from matrices of their shapes and types, or None."""
         self.names, self.named, self.feature_names = given.names, given.named, given.feature_names
+        self.selection = given.selection
         self.n_features_per_view = tuple(0 if m is None else int(m.shape[1]) for m in matrices)
         n = next(int(matrix.shape[0]) for matrix in matrices if matrix is not None)
         self.shape = n, sum(self.n_features_per_view)
@@ -108,6 +110,8 @@ class RowSource:
 
     # Samples in memory are one part; sources of several parts override what follows.
 
+    selection: "PlainSelection | None" = None
+    """What was selected to be the views, as `views` of `fit` says it."""
     in_parts: bool = False
     """Whether the samples are read and processed part by part."""
     keeps_results: bool = True
@@ -130,9 +134,6 @@ class RowSource:
 
     def require_fittable(self) -> None:
         """Raise if no sample has a view, or all samples are equal in it."""
-
-    def require_pattern_memory(self) -> None:
-        """Raise if Gram matrices of all patterns of views that were found need too much memory."""
 
     def require_output_folder(self, out: Path) -> None:
         """Raise if results cannot be written to a folder, or would replace the views."""

@@ -73,13 +73,11 @@ def ids_in_memory(source: "RowSource") -> "pd.Index[Any] | None":
 
 
 def set_design(source: "RowSource", X: Any, batch: Any, covariates: Any) -> None:
-    """Give the samples of a source, those of `X`, batches and covariates, if there are any.
+    """Give the samples of a source, those of `X`, batches, covariates or both.
 
     Values with an index are aligned by sample id if `X` has ids, and all else by position. A text
     names a column of ``X.obs``.
     """
-    if batch is None and covariates is None:
-        return
     _require_none(source.design, "batch= and covariates=")
     batches: tuple[str, ...] = ONE_BATCH
     codes: Array = np.zeros(len(source), np.int32)
@@ -92,9 +90,7 @@ def set_design(source: "RowSource", X: Any, batch: Any, covariates: Any) -> None
 
 
 def set_weights(source: "RowSource", X: Any, given: Any) -> None:
-    """Give the samples of a source weights, aligned like batches, if there are any."""
-    if given is None:
-        return
+    """Give the samples of a source weights, aligned like batches."""
     _require_none(source.sample_weight, "sample_weight=")
     values = np.full(len(source), given) if isinstance(given, Real) else given
     try:
