@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
-from anchorview.core import blockwise_kmeans
-from anchorview.core.assign import Assignment, assigned, cluster_spread, labels_of_runs
-from anchorview.core.blockwise_kmeans import EmbeddedRows
+from anchorview.core import centers
+from anchorview.core.assign import assigned
+from anchorview.core.centers import Assignment, EmbeddedRows, cluster_spread, labels_of_runs
 
 
 def make_embedding(seed=0, n=300, k=4, noise=0.05):
@@ -53,7 +53,7 @@ def test_normalized_rows_and_the_signs_of_one_column():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("normalize", [True, False])
 def test_distances_and_spread_equal_a_direct_computation(set_constants, normalize, dtype):
-    set_constants(blockwise_kmeans, BLOCK=2000)
+    set_constants(centers, BLOCK=2000)
     embedding = make_embedding(noise=0.3)[0].astype(dtype)
     options = {"method": "kmeans", "normalize": normalize, "n_init": 3, "seed": 0}
     rule, labels = assigned(embedding, 4, **options)

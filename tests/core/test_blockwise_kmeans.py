@@ -14,12 +14,8 @@ from anchorview._utils import threads
 from anchorview._utils.linalg import unit_rows
 from anchorview.core import assign, blockwise_kmeans
 from anchorview.core.assign import assigned, fit_assignment
-from anchorview.core.blockwise_kmeans import (
-    ClusterSums,
-    EmbeddedRows,
-    cluster_sums,
-    kmeans_plusplus,
-)
+from anchorview.core.blockwise_kmeans import ClusterSums, cluster_sums, kmeans_plusplus
+from anchorview.core.centers import EmbeddedRows
 from helpers.blocks import BlockedRows
 
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from anchorview.core.blockwise_kmeans import EmbeddedRows, lloyd, repaired
+from anchorview.core.blockwise_kmeans import lloyd, repaired
+from anchorview.core.centers import EmbeddedRows
 
 
 def make_clusters(k=6, n=600, noise=0.1, seed=0, dtype=np.float64):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anchorview.core.blockwise_kmeans import EmbeddedRows, sampled_rows
+from anchorview.core.blockwise_kmeans import sampled_rows
+from anchorview.core.centers import EmbeddedRows
 from helpers.blocks import BlockedRows
 
 

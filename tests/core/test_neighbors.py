@@ -5,13 +5,9 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from anchorview.core import neighbors
-from anchorview.core.neighbors import (
-    nearest_centers,
-    nearest_others,
-    nearest_places,
-    squared_distances,
-)
+from anchorview.core import centers, neighbors
+from anchorview.core.centers import nearest_centers, squared_distances
+from anchorview.core.neighbors import nearest_others, nearest_places
 
 
 @pytest.mark.parametrize("max_distances", [2**20, 300, 1])
@@ -44,7 +40,7 @@ def test_distances_of_close_samples_do_not_vanish_beside_their_norms(dtype):
 
 @pytest.fixture
 def small_blocks(set_constants):
-    set_constants(neighbors, SCORES=200, MIN_SCORED_ROWS=7, COMPARED_ROWS=30)
+    set_constants(centers, SCORES=200, MIN_SCORED_ROWS=7, COMPARED_ROWS=30)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -12,7 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import DALMC, AutoDALMC, MultiViewData, load
 from anchorview.compared import OPMC
 from anchorview.core import assign
-from anchorview.core.blockwise_kmeans import EmbeddedRows, sampled_rows
+from anchorview.core.blockwise_kmeans import sampled_rows
+from anchorview.core.centers import EmbeddedRows
 from anchorview.estimators.auto import auto_dalmc
 from anchorview.inspection import cluster_markers
 from anchorview.sources import disk_source

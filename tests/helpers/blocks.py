@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from anchorview.core.blockwise_kmeans import EmbeddedRows
+from anchorview.core.centers import EmbeddedRows
 
 
 @contextmanager

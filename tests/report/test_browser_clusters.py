@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from anchorview import MultiViewData
-from anchorview.core.assign import ClusterSpread
+from anchorview.core.centers import ClusterSpread
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.report import sample_map as map_module
 from anchorview.report.cluster_sections import cards_of_levels

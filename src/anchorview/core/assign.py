@@ -1,7 +1,5 @@
 """Stage 5, assign: cluster labels of the rows of the embedding."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -10,14 +8,12 @@ from scipy.linalg import qr
 from sklearn.cluster import KMeans
 from sklearn.cluster import kmeans_plusplus as sklearn_plusplus
 
-from anchorview._utils.linalg import finite_lengths, unit_rows
+from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import (
-    MANY_CLUSTERS,
     TOLERANCE,
-    EmbeddedRows,
     distant_rows_in_blocks,
     kmeans_plusplus,
     lloyd,
@@ -25,51 +21,7 @@ from anchorview.core.blockwise_kmeans import (
     repair,
     sampled_rows,
 )
-from anchorview.core.neighbors import for_scores, nearest_centers, squared_distances
-
-
-@dataclass(frozen=True)
-class ClusterSpread:
-    """Numbers of samples and sums of their squared distances to the centers of their clusters."""
-
-    sizes: Array
-    """Number of samples of each cluster, or sum of their weights, as float64."""
-    squares: Array
-
-    @classmethod
-    def of(
-        cls, labels: Array, squares: Array, n_clusters: int, weights: Array | None = None
-    ) -> "ClusterSpread":
-        """Spread of samples with these labels and squared distances to their centers."""
-        squares = squares if weights is None else weights * squares
-        return cls(
-            np.bincount(labels, weights, n_clusters).astype(np.float64),
-            np.bincount(labels, squares, n_clusters),
-        )
-
-    def merged(self, other: "ClusterSpread") -> "ClusterSpread":
-        """Spread of the samples of both."""
-        return ClusterSpread(self.sizes + other.sizes, self.squares + other.squares)
-
-    @property
-    def mean_square(self) -> float:
-        """Mean squared distance of all samples to their centers."""
-        return float(self.squares.sum() / self.sizes.sum())
-
-    def membership_scale(self, n_clusters: int) -> float:
-        """Squared distance at which a membership falls to 1/e: ``mean_square / log(k)``.
-
-        Memberships are then ``k ** (-square / mean_square)``, so that k clusters that are further
-        away by the mean square count together as much as the nearest one, whatever their number.
-        """
-        return self.mean_square / float(np.log(n_clusters))
-
-    @property
-    def mean_square_per_cluster(self) -> Array:
-        """Mean squared distance by cluster; that of all samples for an empty cluster."""
-        everywhere = np.full_like(self.squares, self.mean_square)
-        return np.divide(self.squares, self.sizes, out=everywhere, where=self.sizes > 0)
-
+from anchorview.core.centers import MANY_CLUSTERS, Assignment, EmbeddedRows
 
 AssignmentMethod = Literal["kmeans", "cluster_qr"]
 
@@ -106,91 +58,6 @@ that k-means++ selects, longer steps do not help."""
 SETTLED_ON_SAMPLE = (1e-4, 1e-3, 5e-3)
 """The same on a sample. With 1e-5, ten clusters of 60,000 rows had the same inertia within .005 %
 and the sample took a third to a half longer."""
-
-NEAR_TIE = 1e-5
-"""Difference of scores in single precision that rounding may have caused, relative to the lengths
-of row and centroid."""
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """Nearest-centroid classifier of rows of the embedding."""
-
-    centroids: Array
-    """n_clusters x n_anchors."""
-    normalize: bool
-    """Whether rows are normalized to unit norm first."""
-
-    def __call__(self, embedding: Array) -> Array:
-        """Labels of the rows of an embedding."""
-        points = self._points(embedding)
-        if len(self.centroids) > MANY_CLUSTERS:
-            return self._nearest_of_many(points)
-        return nearest_centers(points, self.centroids).astype(np.int32)
-
-    def _points(self, embedding: Array) -> Array:
-        """Rows that are compared with the centroids."""
-        if self.normalize:
-            return unit_rows(embedding)
-        finite_lengths(embedding)
-        return embedding
-
-    def _nearest_of_many(self, points: Array) -> Array:
-        """Labels of points by products in single precision; those in doubt, in double precision."""
-        reach = float(np.linalg.norm(self.centroids, axis=1).max())
-        labels = np.empty(len(points), np.int32)
-
-        def work(rows: slice, scores: Array) -> None:
-            block, at = points[rows], np.arange(len(scores))
-            labels[rows] = scores.argmax(axis=1)
-            best = scores[at, labels[rows]]
-            scores[at, labels[rows]] = -np.inf
-            margin = NEAR_TIE * reach * (np.sqrt(np.einsum("ij,ij->i", block, block)) + reach)
-            doubtful = np.flatnonzero(best - scores.max(axis=1) <= margin)
-            if len(doubtful):
-                labels[rows][doubtful] = nearest_centers(block[doubtful], self.centroids)
-
-        for_scores(points, self.centroids, np.dtype(np.float32), work)
-        return labels
-
-    def squared_distances_to_label(self, embedding: Array, labels: Array) -> Array:
-        """Squared distances of rows of an embedding to the centroids of their labels."""
-        points = self._points(embedding).astype(np.float64)
-        points -= self.centroids[labels]
-        squares: Array = np.einsum("ij,ij->i", points, points)
-        return squares
-
-    def squared_distances(self, embedding: Array) -> Array:
-        """Squared distances of rows of an embedding to all centroids, in double precision."""
-        return squared_distances(self._points(embedding).astype(np.float64), self.centroids)
-
-
-def cluster_spread(
-    rows: EmbeddedRows, assignment: Assignment, labels: Array | None = None
-) -> ClusterSpread:
-    """Distances of rows to the centroids of their labels, by cluster, in one pass."""
-    work = partial(_block_spread, assignment=assignment, labels=labels)
-    return rows.reduce(work, ClusterSpread.merged)
-
-
-def _block_spread(
-    embedding: Array,
-    first_row: int,
-    weights: Array | None,
-    *,
-    assignment: Assignment,
-    labels: Array | None,
-) -> ClusterSpread:
-    known = None if labels is None else labels[first_row : first_row + len(embedding)]
-    labels = assignment(embedding) if known is None else known
-    squares = assignment.squared_distances_to_label(embedding, labels)
-    return ClusterSpread.of(labels, squares, len(assignment.centroids), weights)
-
-
-def labels_of_runs(assignments: Sequence[Assignment], embedding: Array) -> Array:
-    """Labels by several assignments that share `normalize`, (n_assignments, n)."""
-    points = unit_rows(embedding) if assignments[0].normalize else embedding
-    return nearest_centers(points, np.stack([run.centroids for run in assignments]))
 
 
 def fit_assignment(

@@ -4,9 +4,7 @@ scikit-learn's K-means is used where rows are in memory and clusters few. For ma
 this one takes a fraction of its time.
 """
 
-from collections.abc import Callable, Generator
-from contextlib import closing
-from functools import partial, reduce
+from functools import partial
 from operator import add, itemgetter
 from typing import Any, NamedTuple
 
@@ -15,80 +13,22 @@ import pandas as pd
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
-from anchorview._utils.threads import parallel_map, row_slices, without_nested_threads
+from anchorview._utils.threads import row_slices, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.neighbors import (
+from anchorview.core.centers import (
+    MANY_CLUSTERS,
     MIN_SCORED_ROWS,
     SCORES,
-    graph_of_neighbors,
+    EmbeddedRows,
     nearest_centers,
-    nearest_others,
     score_weights,
 )
-from anchorview.views.row_source import Result
-
-BLOCK = 2**20
-"""Bytes of a block as float64."""
-
-
-RowsFunction = Callable[[Array, int, Array | None], Result]
-"""Function of a block of rows, the position of the first one, and the weights, if they have any."""
-
-
-class EmbeddedRows:
-    """The rows of an embedding, one per sample, and their labels once `label` was called.
-
-    These are rows that this process can read by slices: an array, or a view on disk. Those of
-    weight zero are labeled, but do not count otherwise.
-    """
-
-    labels: Any = None
-
-    def __init__(self, embedding: Any, weights: Array | None = None) -> None:
-        self.embedding, self.weights = embedding, weights
-        self.shape: tuple[int, int] = embedding.shape
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights, or number of the rows."""
-        return self.shape[0] if self.weights is None else float(self.weights.sum())
-
-    def label(self, function: Callable[[Array], Array]) -> None:
-        """Label all rows by a function of a block of rows."""
-        self.labels = function(self.embedding)
-
-    def weights_of(self, rows: slice) -> Array | None:
-        """Weights of some rows."""
-        return None if self.weights is None else self.weights[rows]
-
-    def reduce(
-        self, function: RowsFunction[Result], merge: Callable[[Result, Result], Result]
-    ) -> Result:
-        """Function of all blocks, merged in order."""
-        with closing(self.over_blocks(function)) as results:
-            return reduce(merge, results)
-
-    def over_blocks(self, function: RowsFunction[Result]) -> Generator[Result]:
-        """Yield the results of all blocks in order."""
-
-        def work(rows: slice) -> Result:
-            with without_nested_threads():
-                return function(self.embedding[rows], rows.start, self.weights_of(rows))
-
-        n, width = self.shape
-        # Blocks of equal sizes keep all threads busy.
-        step = -(-n // max(1, -(-8 * width * n // BLOCK)))
-        for _, result in parallel_map(work, row_slices(n, step)):
-            yield result
-
+from anchorview.core.neighbors import graph_of_neighbors, nearest_others
 
 MAX_STEPS = 300
 TOLERANCE = 1e-4
 """Lloyd iterations stop when the centroids move by less than this share of the variance of the
 points, as in scikit-learn."""
-
-MANY_CLUSTERS = 100
-"""Number of clusters above which rows are compared with centroids in single precision."""
 
 SUMMED_ROWS = 16_384
 """Maximum number of rows that are added up in their precision before sums continue in

@@ -1,11 +1,4 @@
-"""Nearest centers and nearest neighbors of rows, found in blocks of matrix products, and graphs.
-
-``|x - c|^2 = |x|^2 - 2 (x'c - c'c / 2)``, so the nearest center of a row has the largest score
-``x'c - c'c / 2``. Where several neighbors are searched, rows and places may be sparse.
-"""
-
-from collections.abc import Callable
-from typing import Any
+"""Nearest neighbors of rows, dense or sparse, found in blocks of matrix products, and graphs."""
 
 import numpy as np
 from scipy import sparse
@@ -13,19 +6,10 @@ from scipy import sparse
 from anchorview._utils.linalg import reciprocal
 from anchorview._utils.threads import (
     ThreadBuffer,
-    parallel_map,
     row_slices,
-    without_nested_threads,
 )
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import dense_rows
-
-SCORES, MIN_SCORED_ROWS = 2**18, 128
-"""Number of scores that are held at a time, what a core has in its cache, and minimum number of
-rows for which they are computed together."""
-
-COMPARED_ROWS = 4096
-"""Number of rows that a thread compares with the centers at a time."""
 
 MAX_DISTANCES = 2**20
 """Maximum number of distances, or of entries of dense rows, that are held at a time."""
@@ -37,62 +21,6 @@ Neighbors = tuple[Array, Array]
 """Positions of the nearest places of rows, nearest first, and squared distances."""
 
 _scores = ThreadBuffer()
-
-
-def score_weights(centers: Array, dtype: "np.dtype[Any]") -> Array:
-    """Matrix to multiply rows and a column of ones with, for their scores for all centers."""
-    halves = np.einsum("ij,ij->i", centers, centers) / 2
-    return np.ascontiguousarray(np.column_stack([centers, -halves]).T, dtype=dtype)
-
-
-def for_scores(
-    rows: Array, centers: Array, dtype: "np.dtype[Any]", work: Callable[[slice, Array], None]
-) -> None:
-    """Call ``work(block, scores)`` in threads for all rows; it may overwrite the scores."""
-    weights = score_weights(centers, dtype)
-    step = max(MIN_SCORED_ROWS, SCORES // weights.shape[1])
-
-    def score(part: slice) -> None:
-        extended = np.ones((part.stop - part.start, len(weights)), dtype)
-        extended[:, :-1] = rows[part]
-        buffer = np.empty((min(step, len(extended)), weights.shape[1]), dtype)
-        with without_nested_threads():
-            for block in row_slices(len(extended), step):
-                points = extended[block]
-                scores = np.matmul(points, weights, out=buffer[: len(points)])
-                work(slice(part.start + block.start, part.start + block.stop), scores)
-
-    for _ in parallel_map(score, row_slices(len(rows), COMPARED_ROWS)):
-        pass
-
-
-def nearest_centers(rows: Array, centers: Array, dtype: "np.dtype[Any] | None" = None) -> Array:
-    """Positions of the nearest centers, compared in `dtype` or the higher precision of both.
-
-    For several sets of centers, (n_sets, n_centers, width), the result is (n_sets, n).
-    """
-    sets = centers.reshape(-1, *centers.shape[-2:])
-    nearest = np.empty((len(sets), len(rows)), np.intp)
-
-    def work(block: slice, scores: Array) -> None:
-        by_set = scores.reshape(len(scores), len(sets), -1)
-        nearest[:, block] = by_set.argmax(axis=2).T
-
-    for_scores(rows, sets.reshape(-1, sets.shape[2]), dtype or np.result_type(rows, centers), work)
-    return nearest if centers.ndim == 3 else nearest[0]
-
-
-def squared_distances(rows: Array, centers: Array, known: Array | None = None) -> Array:
-    """Squared distances to all centers, (n, n_centers).
-
-    With `known`, they are sums over the known values of each row; the other values are 0.
-    """
-    squares = np.einsum("ij,ij->i", centers, centers)
-    if known is not None:
-        squares = known.astype(rows.dtype) @ np.square(centers).T
-    distances: Array = squares - 2 * (rows @ centers.T)
-    distances += np.einsum("ij,ij->i", rows, rows)[:, None]
-    return np.maximum(distances, 0, out=distances)
 
 
 def nearest_others(points: Matrix, count: int) -> Neighbors:

@@ -19,12 +19,18 @@ from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import shared_thread_pool
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
-from anchorview.core.assign import cluster_spread, fit_assignment, require_columns
-from anchorview.core.blockwise_kmeans import EmbeddedRows
-from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
+from anchorview.core.assign import fit_assignment, require_columns
+from anchorview.core.centers import EmbeddedRows, cluster_spread
+from anchorview.core.compress import (
+    CHUNK_SCALINGS,
+    EXACT_ROUTES,
+    Problem,
+    Route,
+    RunningSums,
+    compress,
+)
 from anchorview.core.cost_model import Plan, plan
 from anchorview.core.embed import embedded_samples, embedder_of
-from anchorview.core.running_sums import CHUNK_SCALINGS, RunningSums
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import (
     VARIANTS,

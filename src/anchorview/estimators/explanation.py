@@ -15,7 +15,7 @@ from sklearn.utils import gen_batches
 
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
-from anchorview.core.assign import Assignment, ClusterSpread
+from anchorview.core.centers import Assignment, ClusterSpread
 from anchorview.core.embed import Embedder, Pattern
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import scaled_product

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.text import in_words, listed, one_line, quoted, shorten
 from anchorview._utils.typing import Array, PathLike
-from anchorview.core.assign import ClusterSpread
+from anchorview.core.centers import ClusterSpread
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from anchorview._utils.memory import require_memory
 from anchorview._utils.moments import Moments
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.core.assign import ClusterSpread
-from anchorview.core.neighbors import squared_distances
+from anchorview.core.centers import ClusterSpread, squared_distances
 from anchorview.estimators.explanation import (
     ROUNDING,
     ClusterDistances,

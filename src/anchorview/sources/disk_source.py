@@ -21,7 +21,7 @@ from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import ThreadBuffer, n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import EmbeddedRows
+from anchorview.core.centers import EmbeddedRows
 from anchorview.datasets.formats.arrays import LABELS, from_memmap, open_npy, write_npy_header
 from anchorview.sources.part_source import PartSource
 from anchorview.sources.results_folder import (

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from anchorview._utils.memory import require_memory
-from anchorview.core.blockwise_kmeans import EmbeddedRows
+from anchorview.core.centers import EmbeddedRows
 from anchorview.views.container import (
     MultiViewData,
     ViewScan,

@@ -388,9 +388,9 @@ ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewD
 def container_of_checked(contents: NamedViews) -> MultiViewData:
     """Container of matrices that are known to be valid, without checking them again."""
     data: MultiViewData = object.__new__(MultiViewData)
-    data.set_schema(contents, contents.views)
     data.views, data.sample_ids = tuple(contents.views), contents.sample_ids
     data._set_available(contents.available)
+    data.set_schema(contents, contents.views)
     return data
 
 

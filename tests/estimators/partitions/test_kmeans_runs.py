@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
-from anchorview.core.blockwise_kmeans import EmbeddedRows
+from anchorview.core.centers import EmbeddedRows
 from anchorview.estimators.partitions import candidates
 
 

@@ -25,7 +25,7 @@ from anchorview._utils.sklearn_compat import (
 from anchorview._utils.text import capitalized
 from anchorview._utils.threads import shared_thread_pool
 from anchorview._utils.typing import Array, PathLike
-from anchorview.core.assign import Assignment
+from anchorview.core.centers import Assignment
 from anchorview.core.representative_rows import representative_sample
 from anchorview.core.solve import ViewImportance, importance_of_views
 from anchorview.estimators.auto.evidence import merged_words

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import dijkstra
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
-from anchorview.core.neighbors import nearest_centers
+from anchorview.core.centers import nearest_centers
 from anchorview.estimators.partitions.candidates import CandidatePool
 from anchorview.estimators.partitions.consensus import agreement_with, cluster_members
 from anchorview.estimators.partitions.coordinates import NORMALIZED, PLAIN, SHARING_A_BASIS

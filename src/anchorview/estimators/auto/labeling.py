@@ -11,8 +11,8 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.assign import ClusterSpread
 from anchorview.core.blockwise_kmeans import positive
+from anchorview.core.centers import ClusterSpread
 from anchorview.core.neighbors import graph_of_neighbors
 from anchorview.estimators.explanation import (
     ClusterDistances,

@@ -22,8 +22,9 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import listen_to_progress, report_progress
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
-from anchorview.core.blockwise_kmeans import EmbeddedRows, Refined, kmeans_plusplus, lloyd, repair
+from anchorview.core.assign import distant_rows
+from anchorview.core.blockwise_kmeans import Refined, kmeans_plusplus, lloyd, repair
+from anchorview.core.centers import Assignment, EmbeddedRows, labels_of_runs
 from anchorview.core.compress import Problem, Route, compress
 from anchorview.core.embed import Embedder, Pattern, embedder_of
 from anchorview.core.representative_rows import distinct_by_content, representative_rows

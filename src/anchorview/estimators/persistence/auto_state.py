@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anchorview._utils.typing import Array
-from anchorview.core.assign import Assignment
+from anchorview.core.centers import Assignment
 from anchorview.core.embed import Embedder
 from anchorview.estimators.auto.labeling import Clustering, RowSums
 from anchorview.estimators.partitions.candidates import (

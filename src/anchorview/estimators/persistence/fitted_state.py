@@ -19,8 +19,8 @@ from anchorview._utils.errors import optional_import
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.alternating import Trace
-from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import BatchCorrection
+from anchorview.core.centers import Assignment, ClusterSpread
 from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder, in_other_coordinates
 from anchorview.core.scale import ViewScaling

@@ -20,7 +20,7 @@ from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import EmbeddedRows, RowsFunction
+from anchorview.core.centers import EmbeddedRows, RowsFunction
 from anchorview.sources.dask.dask_input import (
     SMALL_PART,
     checked_view,
