@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview.core import compress
 from anchorview.core.compress import CHUNK_SCALINGS
 from helpers.problems import problems
 

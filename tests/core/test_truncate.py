@@ -23,7 +23,8 @@ def views():
 
 @pytest.fixture(autouse=True)
 def narrow(set_constants):
-    set_constants(truncate, WIDE=100, MIN_DIRECTIONS=16, OVERSAMPLING=8)
+    set_constants(cost_model, WIDE=100, MIN_DIRECTIONS=16, OVERSAMPLING=8)
+    set_constants(truncate, OVERSAMPLING=8)
 
 
 def fitted(X, solver="truncated", **settings):

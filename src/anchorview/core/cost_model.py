@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM, is_sparse
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
 from anchorview.core.compress import EXACT_ROUTES, WIDE_GRAM, Route
-from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
+
+if TYPE_CHECKING:
+    from anchorview.core.truncate import Truncation
 
 TYPICAL_ITERATIONS = 20
 """Number of iterations that most data need; the paper reports fewer than 20."""
@@ -20,6 +23,18 @@ from products on two cores, only used to choose between routes."""
 
 SPARSE_PRODUCT = 40
 """The same for a sparse matrix times few columns."""
+
+WIDE = 512
+"""Minimum number of features of a view that is truncated."""
+
+MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT = 32, 2
+"""Number of directions of a view: the second number times its components, at least the first."""
+
+OVERSAMPLING = 16
+"""Number of further directions. They also tell how large what is left out can be."""
+
+POWER_STEPS = 3
+"""Number of steps by which the directions are found."""
 
 DENSE_TRUNCATION = 2 * (2 * POWER_STEPS + 1)
 """Operations per entry of a dense view and direction to truncate it."""
@@ -38,7 +53,7 @@ class Plan:
     """Floating-point operations, weighted by the speed of their kind."""
     memory: dict[Route, float]
     """Bytes beyond the data."""
-    truncation: Truncation | None = None
+    truncation: "Truncation | None" = None
     """What the route "truncated" left out of the views."""
 
     def __str__(self) -> str:
@@ -212,6 +227,16 @@ def gram_memory(shape: FitShape) -> float:
 def block_memory(shape: FitShape) -> float:
     """Bytes of the row blocks in process at a time, at most twice the data in float64."""
     return float(min(max_pending_results() * LARGEST_BLOCK, 2 * 8 * shape.n * sum(shape.widths)))
+
+
+def directions_per_view(parts: RowSource, n_components: Sequence[int]) -> dict[int, int]:
+    """Number of directions at first of each view that is truncated, by its position."""
+    counts = {}
+    for p, (d, m) in enumerate(zip(parts.n_features_per_view, n_components, strict=True)):
+        count = max(MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT * m) + OVERSAMPLING
+        if d >= WIDE and 2 * count < min(d, len(parts)):
+            counts[p] = count
+    return counts
 
 
 def _work(shape: FitShape, route: Route) -> float:

@@ -35,23 +35,14 @@ from anchorview.core.compress import (
     pseudo_samples,
     summarize_groups,
 )
+from anchorview.core.cost_model import OVERSAMPLING, POWER_STEPS, directions_per_view
 from anchorview.core.scale import ViewScaling, times_roots, with_unit_norms
 from anchorview.core.scaled_view import SparseScaledView
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.row_source import RowSource, merge_both
 
-WIDE = 512
-"""Minimum number of features of a view that is truncated."""
-
-MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT = 32, 2
-"""Number of directions of a view: the second number times its components, at least the first."""
-
-OVERSAMPLING = 16
-"""Number of further directions. They also tell how large what is left out can be."""
-
-POWER_STEPS, MAX_DOUBLINGS = 3, 2
-"""Number of steps by which the directions are found, and how often the number of directions is
-doubled if the bound is above the tolerance."""
+MAX_DOUBLINGS = 2
+"""How often the number of directions is doubled if the bound is above the tolerance."""
 
 SAFETY = 2.0
 """Factor of the estimated largest squared singular value that is left out."""
@@ -124,16 +115,6 @@ def compress_truncated(
     left_out = tuple((squares * truncation.left_out).tolist())
     back = tuple(Directions(directions[p]) if p in directions else None for p in range(len(views)))
     return Problem(views, available, final, back, parts.dtype, left_out), truncation
-
-
-def directions_per_view(parts: RowSource, n_components: Sequence[int]) -> dict[int, int]:
-    """Number of directions at first of each view that is truncated, by its position."""
-    counts = {}
-    for p, (d, m) in enumerate(zip(parts.n_features_per_view, n_components, strict=True)):
-        count = max(MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT * m) + OVERSAMPLING
-        if d >= WIDE and 2 * count < min(d, len(parts)):
-            counts[p] = count
-    return counts
 
 
 def _leading_subspaces(

@@ -407,7 +407,9 @@ class EmbeddingClusterer(
                 self._say(f"{name}: {description}")
             source = prepare(source, self._prepared)
         source.hints_at_counts = self.preprocess is None
-        source.counted().require_fittable()
+        # Parts are checked in the first pass.
+        if isinstance(counted := source.counted(), MultiViewData):
+            counted.require_fittable()
         return source
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:

@@ -120,18 +120,19 @@ class DiskSource(PartSource):
         useful = max(PART, PRODUCTS_PER_PART * self._products)
         budget = self.budget - result
         allowed = (budget - self._gram_memory) / (COPIES * workers())
+        row_bytes = self._row_bytes
         step = max(getattr(view, "row_step", 1) for view in self.views.views)
         least = max(getattr(view, "least_step", 1) for view in self.views.views)
         least = min(least, len(self))
         require_memory(
-            self._gram_memory + COPIES * workers() * least * self._row_bytes,
+            self._gram_memory + COPIES * workers() * least * row_bytes,
             f"Reading the views, whose rows have to be read {least} at a time,",
             "Raise memory_limit, or store the views in smaller chunks with datasets.convert.",
             budget,
         )
-        if min(step, len(self)) * self._row_bytes > allowed:
+        if min(step, len(self)) * row_bytes > allowed:
             step = least
-        rows = int(min(useful, allowed) // self._row_bytes)
+        rows = int(min(useful, allowed) // row_bytes)
         return in_whole_blocks(rows, step, self.rows_per_block)
 
     @property

@@ -27,7 +27,6 @@ from anchorview.views.row_source import (
     Result,
     RowFunction,
     RowSource,
-    both,
     merge_both,
     rows_per_block,
 )
@@ -86,7 +85,7 @@ class PartSource(RowSource):
         if self._patterns:
             return self.reduce_as_is(function, merge, stage)
         scan, result = self.reduce_as_is(
-            partial(both, ViewScan.of, function), partial(merge_both, ViewScan.merged, merge), stage
+            partial(ViewScan.beside, function), partial(merge_both, ViewScan.merged, merge), stage
         )
         scan.require_fittable(self)
         self._patterns = scan.patterns

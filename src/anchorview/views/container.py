@@ -16,7 +16,7 @@ from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.anndata_matrices import AnnotatedData, ViewSelection
 from anchorview.views.input_grammar import NamedViews, ViewLike, parse
 from anchorview.views.matrix_checks import finite_rows, read_whole, sample_at
-from anchorview.views.row_source import LARGEST_BLOCK, RowSource
+from anchorview.views.row_source import LARGEST_BLOCK, PartFunction, Result, RowSource
 from anchorview.views.sample_design import set_design, set_weights, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
 from anchorview.views.table_columns import TableView, describe_kinds, stacked
@@ -353,6 +353,13 @@ class ViewScan(NamedTuple):
             {p: part._shared_row(p) for p in present},
             frozenset(p for p in present if part._holds_raw_counts(p)),
         )
+
+    @classmethod
+    def beside(
+        cls, function: PartFunction[Result], part: MultiViewData
+    ) -> tuple["ViewScan", Result]:
+        """Scan a part, and what a function finds in it."""
+        return cls.of(part), function(part)
 
     def merged(self, other: "ViewScan") -> "ViewScan":
         """Scan of both parts."""

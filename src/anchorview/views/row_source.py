@@ -132,9 +132,6 @@ class RowSource:
         """Bytes that a pass over the samples needs beyond them."""
         return 0.0
 
-    def require_fittable(self) -> None:
-        """Raise if no sample has a view, or all samples are equal in it."""
-
     def require_output_folder(self, out: Path) -> None:
         """Raise if results cannot be written to a folder, or would replace the views."""
         raise ValueError(
