@@ -51,7 +51,7 @@ from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.reference import continuing
 from anchorview.estimators.relabeling import Relabeling, by_block
-from anchorview.sources.part_source import PartSource
+from anchorview.sources.disk_source import PartSource
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join

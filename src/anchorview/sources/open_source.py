@@ -8,8 +8,7 @@ import numpy as np
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.memory import memory_budget
-from anchorview.sources.disk_source import DiskSource, view_on_disk
-from anchorview.sources.part_source import PartSource
+from anchorview.sources.disk_source import DiskSource, PartSource, view_on_disk
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, container_of_views
 from anchorview.views.input_grammar import Join, parse, selection_like_fit

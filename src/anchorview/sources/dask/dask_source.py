@@ -38,7 +38,7 @@ from anchorview.sources.dask.part_graph import (
     new_name,
     reporting,
 )
-from anchorview.sources.part_source import PartSource
+from anchorview.sources.disk_source import PartSource
 from anchorview.views.alignment import different_ids
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.input_grammar import NamedViews
