@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM, is_sparse
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
@@ -10,9 +9,6 @@ from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
 from anchorview.core.compress import EXACT_ROUTES, WIDE_GRAM, Route
 from anchorview.views.row_source import LARGEST_BLOCK, RowSource
-
-if TYPE_CHECKING:
-    from anchorview.core.truncate import Truncation
 
 TYPICAL_ITERATIONS = 20
 """Number of iterations that most data need; the paper reports fewer than 20."""
@@ -45,6 +41,29 @@ operations, some seconds on two cores, and at least this many times those of the
 
 
 @dataclass(frozen=True)
+class Truncation:
+    """What was left out of the views."""
+
+    n_directions: tuple[int, ...]
+    """Number of directions of each view; that of its features if it was not truncated."""
+    left_out: tuple[float, ...]
+    """Share of the squared norm of each view that was left out."""
+    bound: float
+    """Maximum change of the objective."""
+    tolerance: float
+    """The bound up to which directions were added."""
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{share:.1%}" for share in self.left_out)
+        reached = "below" if self.bound <= self.tolerance else "not below"
+        return (
+            f"{list(self.n_directions)} directions, {shares} of the squared norms left out, which "
+            f"changes the objective by at most {self.bound:.2g} ({reached} the tolerance of "
+            f"{self.tolerance:.2g})"
+        )
+
+
+@dataclass(frozen=True)
 class Plan:
     """The chosen route and the cost of each."""
 
@@ -53,7 +72,7 @@ class Plan:
     """Floating-point operations, weighted by the speed of their kind."""
     memory: dict[Route, float]
     """Bytes beyond the data."""
-    truncation: "Truncation | None" = None
+    truncation: Truncation | None = None
     """What the route "truncated" left out of the views."""
 
     def __str__(self) -> str:

@@ -15,7 +15,6 @@ its minimum.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import add
 from typing import NamedTuple, TypeVar
@@ -35,7 +34,12 @@ from anchorview.core.compress import (
     pseudo_samples,
     summarize_groups,
 )
-from anchorview.core.cost_model import OVERSAMPLING, POWER_STEPS, directions_per_view
+from anchorview.core.cost_model import (
+    OVERSAMPLING,
+    POWER_STEPS,
+    Truncation,
+    directions_per_view,
+)
 from anchorview.core.scale import ViewScaling, times_roots, with_unit_norms
 from anchorview.core.scaled_view import SparseScaledView
 from anchorview.views.container import MultiViewData, RowBlock
@@ -56,29 +60,6 @@ Bases = dict[int, Array]
 Result = TypeVar("Result")
 
 _rows = ThreadBuffer()
-
-
-@dataclass(frozen=True)
-class Truncation:
-    """What was left out of the views."""
-
-    n_directions: tuple[int, ...]
-    """Number of directions of each view; that of its features if it was not truncated."""
-    left_out: tuple[float, ...]
-    """Share of the squared norm of each view that was left out."""
-    bound: float
-    """Maximum change of the objective."""
-    tolerance: float
-    """The bound up to which directions were added."""
-
-    def __str__(self) -> str:
-        shares = ", ".join(f"{share:.1%}" for share in self.left_out)
-        reached = "below" if self.bound <= self.tolerance else "not below"
-        return (
-            f"{list(self.n_directions)} directions, {shares} of the squared norms left out, which "
-            f"changes the objective by at most {self.bound:.2g} ({reached} the tolerance of "
-            f"{self.tolerance:.2g})"
-        )
 
 
 def compress_truncated(
