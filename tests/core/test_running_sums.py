@@ -68,7 +68,7 @@ def test_memory_does_not_grow_with_the_chunks(monkeypatch):
     views, _ = make_multiview(2000, n_clusters=3, random_state=0)
     data = MultiViewData(views)
     model = grown(DALMC(3, scaling="zscore", random_state=0), data, range(200, 2000, 200))
-    assert len(model._compress.sample) == 150
+    assert len(model._running_sums.sample) == 150
     assert len(model._running_sums) == 2000
     whole = DALMC(3, scaling="zscore", random_state=0).fit(data)
     assert adjusted_rand_score(model.predict(data), whole.labels_) > 0.9
@@ -113,7 +113,7 @@ def test_a_reused_buffer_and_a_failed_chunk_leave_the_past_alone(monkeypatch):
     for each in (model, reference):
         each.partial_fit(X[200:])
     assert len(model._running_sums) == 300
-    np.testing.assert_array_equal(model._compress.sample.views[0], X)
+    np.testing.assert_array_equal(model._running_sums.sample.views[0], X)
     np.testing.assert_array_equal(model.predict(X), reference.predict(X))
     with pytest.raises(ValueError, match="cannot become 'unit'"):
         model.set_params(scaling="unit").partial_fit(X)
