@@ -484,7 +484,7 @@ class DALMC(EmbeddingClusterer):
         else:
             routes = (self.solver,)  # type: ignore[assignment]
         planned = plan(source, routes, wanted, n_anchors, self.max_iter, self.memory_limit)
-        if not source.in_parts:
+        if not isinstance(source, PartSource):
             return planned, source
         route = planned.route
         source = source.with_room(planned.memory[route], n_anchors if folder is None else 0)

@@ -3,7 +3,7 @@
 Views on disk are read part by part while other parts are processed.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from copy import copy
@@ -84,7 +84,7 @@ def in_whole_blocks(rows: int, step: int, block: int) -> int:
     return max(1, rows // step) * step
 
 
-class PartSource(RowSource):
+class PartSource(RowSource, ABC):
     """Views on disk or in Dask; samples are processed in parts."""
 
     in_parts = True
@@ -108,6 +108,14 @@ class PartSource(RowSource):
             source.shape = len(self), sum(source.n_features_per_view)
             source.rows_per_block = rows_per_block(source.shape[1], source.dtype)
         return source
+
+    @abstractmethod
+    def with_room(self, products: float, n_columns: int) -> Self:
+        """Source whose passes leave room for products of a part, in bytes, and for a result."""
+
+    @abstractmethod
+    def pass_memory(self) -> float:
+        """Bytes that a pass over the samples needs beyond them."""
 
     def first_rows(self, count: int) -> MultiViewData:
         return self.reduce_as_is(partial(_first_rows, count), partial(_fewer, count), "reading")

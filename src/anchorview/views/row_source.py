@@ -7,7 +7,7 @@ function of a part, which returns a few numbers, and a way to merge these.
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -121,17 +121,6 @@ class RowSource:
         """All samples, in memory; raises if they do not fit."""
         return self
 
-    def with_room(self, products: float, n_columns: int) -> Self:
-        """Source with passes that leave room for products of parts and for a result with columns.
-
-        `products` are the bytes of those of one part. Raises if both need more memory than is left.
-        """
-        return self
-
-    def pass_memory(self) -> float:
-        """Bytes that a pass over the samples needs beyond them."""
-        return 0.0
-
     def require_output_folder(self, out: Path) -> None:
         """Raise if results cannot be written to a folder, or would replace the views."""
         raise ValueError(
@@ -144,10 +133,7 @@ class RowSource:
         function(self)
 
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
-        """``function`` of all parts, merged in order; progress is reported under `stage`.
-
-        Raises if a view is missing for all samples, or constant.
-        """
+        """``function`` of all parts, merged in order; the first pass checks the views as well."""
         return self.reduce_as_is(function, merge, stage)
 
     def reduce_as_is(
@@ -172,21 +158,14 @@ class RowSource:
     def map_fields(
         self: Any, records: Records[Result], fields: Sequence[str], out: Path | None
     ) -> tuple[dict[str, Any], Result]:
-        """Several results per sample in one pass, and a summary of them.
-
-        The `fields` of the records are returned by name, each in the form of the source or as a
-        memory map of a file in the folder `out`.
-        """
+        """The `fields` of results per sample, as `map_rows` returns them, and a summary of them."""
         rows = of_known_samples(records.function, None, records.dtype, self)
         return {name: np.ascontiguousarray(rows[name]) for name in fields}, records.summary(rows)
 
     def prepared(
         self: Any, function: "PartFunction[MultiViewData]", features: Features | None = None
     ) -> "RowSource":
-        """Source of the same samples, in which every part is replaced by a function of it.
-
-        `features` are those of the prepared views, if they are others.
-        """
+        """Source of a function of every part; `features` are those of its views, if others."""
         return function(self)
 
     def first_rows(self, count: int) -> "MultiViewData":
