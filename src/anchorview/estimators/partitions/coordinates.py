@@ -249,11 +249,6 @@ class Families:
     landmarks: dict[str, Landmarks]
     """Landmarks that pass labels on, by scaling."""
 
-    def basis_of(self, scaling: str) -> Basis:
-        """Basis of a scaling."""
-        shared = (first for first, second in SHARING_A_BASIS.items() if second == scaling)
-        return self.bases[next(shared, scaling)]
-
 
 class LocatedSamples:
     """Some samples in coordinates and among landmarks, which are computed once."""
@@ -267,7 +262,8 @@ class LocatedSamples:
     def coordinates_in(self, scaling: str) -> MultiViewData:
         """Coordinates in a scaling."""
         if scaling not in self._coordinates:
-            self._coordinates |= self._families.basis_of(scaling)(self._data)
+            shared = (first for first, other in SHARING_A_BASIS.items() if other == scaling)
+            self._coordinates |= self._families.bases[next(shared, scaling)](self._data)
         return self._coordinates[scaling]
 
     def landmarks_in(self, scaling: str) -> tuple[Landmarks, list[Neighbors]]:
