@@ -93,8 +93,6 @@ def test_errors_of_the_system_name_the_file(data, monkeypatch):
     assert error_of("fit", data, *QUICK) == f"{data}: Permission denied."
 
 
-# Errors in the output, which are found first: the data file does not exist
-
 FIT = ("fit", "none.npz", "-k", 3)
 
 

@@ -72,8 +72,6 @@ def test_info_describes_data(data, tmp_path, views_and_y):
     assert "120 samples, 8 features in 1 view\n" in output_of("info", tmp_path / "one.npz")
 
 
-# Levels
-
 NUMBERS = "3,4,6,9,10"
 
 
@@ -135,8 +133,6 @@ def test_predict_at_a_level_and_by_default_at_the_chosen_one(
     assert "doubtful" in error_of(*predict, "--level", 9, "--out", out, "--doubtful", -1)
 
 
-# Names of clusters
-
 NAMES = {"0": "T\ncells", "2": "T\ncells", "1": "=B"}
 
 
@@ -179,9 +175,6 @@ def test_mappings_that_are_refused(four, tmp_path, content):
     (tmp_path / "mapping.json").write_bytes(content)
     assert "mapping.json" in error_of(*arguments)
     assert not out.exists()
-
-
-# Explanations
 
 
 @pytest.fixture(scope="module")

@@ -69,9 +69,6 @@ def test_refused_options(path, options, parts):
     assert all(part in message for part in parts), message
 
 
-# Tables
-
-
 def test_tables_that_are_no_views_are_left_out(tmp_path):
     folder, saved, out = tmp_path / "tables", tmp_path / "m.anchorview", tmp_path / "labels.csv"
     ids = write_view_tables(folder, clustered_views(60, 3)[0])
@@ -159,8 +156,6 @@ def test_rows_of_zeros_are_missing_only_on_request(tmp_path, out):
     np.testing.assert_array_equal(read_labels(out), expected)
 
 
-# Classes
-
 CLASSES = ("--labels", "cell_type")
 
 
@@ -209,9 +204,6 @@ def test_classes_in_columns_of_tables(tmp_path, views_and_y, classes, expected):
     about.to_csv(tmp_path / "labels.csv")
     assert accuracy(tmp_path, *CLASSES) == expected
     assert "labels.csv" in error_of("fit", tmp_path, *DALMC_3)
-
-
-# Batches
 
 
 @pytest.fixture(scope="module")
@@ -278,8 +270,6 @@ def test_errors_of_batches_name_the_file(batch_tables, planted, tmp_path):
         message = error_of(*fit)
         assert str(file) in message and part in message
 
-
-# Metadata
 
 N = 60
 

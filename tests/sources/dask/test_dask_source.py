@@ -47,9 +47,6 @@ def frames(views, ids=None):
     return {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
 
 
-# Schedulers and chunks
-
-
 @pytest.fixture(scope="module")
 def processes():
     """One pool for all computations; without it, each would start its own processes."""
@@ -97,9 +94,6 @@ def test_sparse_blocks():
     assert_same(fit(X, scaling="unit"), fit(views, scaling="unit"))
 
 
-# Results
-
-
 def test_new_samples(views):
     model = fit(in_dask(views, CHUNK))
     alone = fit(da.from_array(views["a"], chunks=CHUNK))
@@ -124,9 +118,6 @@ def test_absent_view(views, reference):
     assert (labels == by_position.predict([views["a"], None, views["c"]])).all()
     with pytest.raises(ValueError, match="'b'\\) is missing for all samples"):
         fit({**X, "b": None})
-
-
-# Dataframes
 
 
 def test_frames_are_aligned_by_index():
@@ -191,9 +182,6 @@ def test_different_ids_at_the_same_position_raise(views):
         fit(X)
 
 
-# Input errors
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -208,9 +196,6 @@ def test_different_ids_at_the_same_position_raise(views):
 def test_invalid_arrays_raise(views, wrong, message):
     with pytest.raises(ValueError, match=message):
         fit({**in_dask(views, CHUNK), "b": wrong})
-
-
-# Files
 
 
 def test_dask_views_of_files(tmp_path):
@@ -230,9 +215,6 @@ def test_without_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask.array", None)
     with pytest.raises(MissingPackageError, match=r'need dask: pip install "anchorview\[dask\]"'):
         import anchorview.distributed  # noqa: F401
-
-
-# Behavior that does not depend on where the views are
 
 
 @pytest.mark.parametrize("method", ["fit", "predict", "transform"])
