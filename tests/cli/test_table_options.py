@@ -17,7 +17,7 @@ from helpers.batches import planted_batches
 from helpers.cells import cells
 from helpers.command_line import DALMC_3, error_of, output_of, read_labels
 from helpers.data import clustered_views
-from helpers.view_files import write_view_tables
+from helpers.view_files import write_npy_folder, write_view_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b")
 
@@ -183,10 +183,7 @@ def test_classes_of_variables_and_files_of_arrays(data, tmp_path, views_and_y, c
     assert accuracy(data, *CLASSES) == expected
     assert accuracy(data) != expected
     assert "'cluster'" in error_of("info", data, "--labels", "cluster")
-    folder = tmp_path / "arrays"
-    folder.mkdir()
-    for name, array in {**views_and_y[0], "cell_type": classes}.items():
-        np.save(folder / f"{name}.npy", array)
+    folder = write_npy_folder(tmp_path / "arrays", **views_and_y[0], cell_type=classes)
     assert accuracy(folder, *CLASSES) == expected
     assert accuracy(folder) == (expected[0], None)
 

@@ -1,4 +1,4 @@
-"""K-means over blocks of rows is K-means."""
+"""K-means over blocks of rows is K-means; repairs of it, and samples of rows, are even."""
 
 from functools import partial
 
@@ -14,7 +14,14 @@ from anchorview._utils import threads
 from anchorview._utils.linalg import unit_rows
 from anchorview.core import assign, blockwise_kmeans
 from anchorview.core.assign import assigned, fit_assignment
-from anchorview.core.blockwise_kmeans import ClusterSums, cluster_sums, kmeans_plusplus
+from anchorview.core.blockwise_kmeans import (
+    ClusterSums,
+    cluster_sums,
+    kmeans_plusplus,
+    lloyd,
+    repaired,
+    sampled_rows,
+)
 from anchorview.core.centers import EmbeddedRows
 from helpers.blocks import BlockedRows
 
@@ -256,3 +263,117 @@ def test_starts_are_rows_and_distinct_while_there_are_any(seed, n, k):
     distinct = {tuple(row) for row in starts}
     assert distinct <= {tuple(row) for row in points}
     assert len(distinct) == min(n, k)
+
+
+def make_clusters(k=6, n=600, noise=0.1, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(k), np.arange(k), rng.integers(k, size=n - 2 * k)])
+    centers = 3 * np.eye(k)
+    # The last two are neighbors, so that Lloyd iterations leave them one centroid.
+    centers[-1] = centers[-2] + 2 * np.eye(k)[-1]
+    return (centers[y] + noise * rng.standard_normal((n, k))).astype(dtype), y
+
+
+def settled(points, start):
+    return lloyd(EmbeddedRows(points), np.asarray(start)[None], False, 0.0).centroids[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_missing_cluster_gets_one_of_two_centroids(dtype):
+    points, y = make_clusters(dtype=dtype)
+    means = np.array([points[y == c].mean(axis=0, dtype=np.float64) for c in range(6)])
+    both = points[y == 0][:2]
+    stuck = settled(points, np.vstack([both, means[1:5]]))
+    found = settled(points, repaired(points, stuck))
+    assert inertia(points, found) < 0.25 * inertia(points, stuck)
+    order = cdist(means, found).argmin(axis=1)
+    np.testing.assert_allclose(found[order], means, atol=1e-6)
+
+
+def test_separated_clusters_and_equal_points_stay():
+    points, _ = make_clusters()
+    assert repaired(points, settled(points, points[:6])) is None
+    points = np.ones((50, 3))
+    assert repaired(points, np.array([[1.0, 1, 1], [1, 1, 1], [2, 2, 2]])) is None
+
+
+@given(seed=st.integers(0, 200), k=st.integers(2, 40))
+@settings(max_examples=25)
+def test_moves_lower_the_inertia(seed, k):
+    points, _ = make_clusters(k=8, n=300, noise=0.7, seed=seed)
+    start = points[np.random.default_rng(seed).choice(300, k, replace=False)]
+    before = settled(points, start)
+    after = repaired(points, before)
+    if after is not None:
+        assert inertia(points, after) < inertia(points, before)
+        assert after.shape == before.shape
+
+
+def numbered(n, dtype=np.float64, seed=0):
+    """Rows whose first column is their position."""
+    rows = np.random.default_rng(seed).standard_normal((n, 4)).astype(dtype)
+    rows[:, 0] = np.arange(n)
+    return rows
+
+
+def sampled_numbers(rows, count, seed=0):
+    return sampled_rows(EmbeddedRows(rows), count, seed)[:, 0].astype(int)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@given(ends=st.lists(st.integers(1, 4999), max_size=12, unique=True))
+@settings(max_examples=25)
+def test_samples_do_not_depend_on_blocks(dtype, ends):
+    rows = numbered(5000, dtype)
+    whole = sampled_rows(EmbeddedRows(rows), 500, 3)
+    np.testing.assert_array_equal(sampled_rows(BlockedRows(rows, bounds=ends), 500, 3), whole)
+
+
+@given(seed=st.integers(0, 1000))
+@settings(max_examples=15)
+def test_samples_do_not_depend_on_order_and_rotation_in_double_precision(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((4000, 5)) / 60
+    rotation, _ = np.linalg.qr(rng.standard_normal((5, 5)))
+    order = rng.permutation(4000)
+    sample = sampled_rows(EmbeddedRows(rows), 300, seed)
+    moved = sampled_rows(EmbeddedRows((rows @ rotation)[order]), 300, seed)
+    np.testing.assert_allclose(moved @ rotation.T, sample, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("n", "count"), [(100, 100), (3000, 1000), (50_000, 1000), (50_000, 20_000)]
+)
+def test_as_many_rows_as_wanted_each_at_most_once(dtype, n, count):
+    for seed in range(5):
+        chosen = sampled_numbers(numbered(n, dtype), count, seed)
+        assert len(chosen) == len(set(chosen)) == count
+
+
+@pytest.mark.parametrize("distinct", [1, 2, 7, 300])
+def test_rows_with_few_distinct_values_are_sampled_in_proportion(distinct):
+    rng = np.random.default_rng(distinct)
+    member = rng.integers(distinct, size=20_000)
+    rows = rng.standard_normal((distinct, 3))[member]
+    for seed in range(4):
+        sample = sampled_rows(EmbeddedRows(rows), 2000, seed)
+        assert len(sample) == 2000
+        _, counts = np.unique(sample[:, 0], return_counts=True)
+        assert len(counts) >= min(distinct, 250)
+        assert counts.max() < 2 * 2000 / distinct + 10
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_row_is_about_equally_likely(dtype):
+    n, count, repeats = 400, 100, 400
+    rows = numbered(n, dtype)
+    seeds = np.random.default_rng(1).integers(2**31, size=repeats)
+    times = np.zeros(n)
+    for seed in seeds:
+        times[sampled_numbers(rows, count, int(seed))] += 1
+    share = count / n
+    expected = repeats * share
+    chi_square = np.sum((times - expected) ** 2) / (expected * (1 - share))
+    # Mean n and deviation sqrt(2 n), if all rows are alike.
+    assert abs(chi_square - n) < 6 * np.sqrt(2 * n)

@@ -26,7 +26,7 @@ def removed(views, share, seed):
 def test_digits_with_missing_views(digits, share, wide, default):
     views, y = digits
     accuracies = []
-    for seed in range(5):
+    for seed in range(2):
         data = removed(views, share, seed)
         models = [
             DALMC(10, n_anchors=20, n_components=20, random_state=0).fit(data),

@@ -1,11 +1,13 @@
-"""Reading of .npz and .mat files: every content, transposed, damaged and hostile."""
+"""Reading of .npz and .mat files: every content, transposed, damaged, too large and hostile."""
 
+import os
 import re
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from anchorview._utils import memory
 from anchorview.datasets import read_views
 from helpers.view_files import (
     AVAILABLE,
@@ -14,8 +16,10 @@ from helpers.view_files import (
     WIDE,
     cell,
     error_of,
+    frame,
     save_matlab5,
     save_matlab73,
+    write_tables,
 )
 
 RNG = np.random.default_rng(0)
@@ -279,3 +283,28 @@ def test_sparse_matrix_with_an_index_out_of_bounds(mat):
     hostile = sparse.csc_array(SPARSE)
     hostile.indices[3] = 2**30
     assert re.search("indices|index", error_of(mat({"X1": hostile})))
+
+
+BIG = np.zeros((2000, 500))
+IDS = [f"s{i}" for i in range(2000)]
+
+LARGE = {
+    "npz": lambda path: np.savez_compressed(path / "a.npz", a=BIG) or path / "a.npz",
+    "parquet": lambda path: write_tables(path / "a", x_parquet=frame(BIG, IDS)),
+    "csv": lambda path: write_tables(path / "a", x_csv=frame(BIG, IDS).to_csv()),
+}
+
+
+@pytest.mark.parametrize("write", LARGE.values(), ids=LARGE)
+def test_arrays_that_do_not_fit_into_memory(write, tmp_path, set_constants):
+    path = write(tmp_path)
+    set_constants(memory, free_memory=lambda: 1e6)
+    assert "but 1.0 MB may be used" in error_of(path)
+
+
+@pytest.mark.parametrize("name", ["a.npz", "folder/a.csv"])
+def test_pipes_are_refused(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / name)
+    path = tmp_path / name
+    assert "pipe" in error_of(path if path.suffix == ".npz" else path.parent)

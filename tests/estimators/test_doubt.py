@@ -9,6 +9,7 @@ from anchorview import DALMC, AutoDALMC, load, make_multiview
 from anchorview.inspection import doubtful
 from anchorview.report.findings import CheckedFit, inspect_fit
 from helpers.dask_problems import in_dask, stored
+from helpers.data import with_ids
 
 MODELS = [
     pytest.param(DALMC(4, random_state=0), id="dalmc"),
@@ -48,10 +49,9 @@ def test_threshold_is_one_of_the_confidence(model, threshold, views):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_series_if_samples_have_ids(model, views):
-    ids = [f"s{i}" for i in range(240)]
-    tables = {name: pd.DataFrame(view, ids) for name, view in views.items()}
+    tables = with_ids(views)
     labels = model.fit(tables).labels_without_doubt()
-    assert labels.index.tolist() == ids
+    assert labels.index.tolist() == [f"s{i}" for i in range(240)]
     assert labels.name == "cluster"
     pd.testing.assert_series_equal(model.predict(tables, doubtful=-1), labels)
 

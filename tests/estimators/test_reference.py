@@ -2,7 +2,6 @@
 
 import dask
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 
@@ -10,7 +9,7 @@ from anchorview import DALMC, AutoDALMC, MultiViewData, open_views
 from anchorview.inspection import cluster_summary
 from anchorview.plotting import ClusterSizesDisplay
 from helpers.dask_problems import in_dask
-from helpers.data import clustered_views
+from helpers.data import clustered_views, with_ids
 from helpers.model_files import round_trip
 from helpers.view_files import write_npy_folder
 
@@ -31,10 +30,6 @@ def month(sizes, seed):
         rows = 4 * far[position] + side[:, None] * near[position]
         views[f"view_{width}"] = rows + rng.normal(size=(len(y), width))
     return views, y
-
-
-def with_ids(views, ids):
-    return {name: pd.DataFrame(view, [f"s{i}" for i in ids]) for name, view in views.items()}
 
 
 def estimator(kind, k):
@@ -216,7 +211,7 @@ def test_what_a_reference_must_be(digits):
     ablation = DALMC(3, variant="box-graph", random_state=0).fit(views)
     with pytest.raises(ValueError, match="cannot label new samples"):
         model.fit(views, reference=ablation)
-    known = with_ids(views, range(60))
+    known = with_ids(views)
     ablation.fit(known)
     assert (model.fit(known, reference=ablation).changes_["change"] != "new").all()
     assert len(model.fit(MultiViewData(views), reference=old).changes_) == 3

@@ -5,7 +5,6 @@ from copy import deepcopy
 
 import dask
 import numpy as np
-import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load
@@ -13,7 +12,7 @@ from anchorview.estimators.relabeling import mapping_header
 from anchorview.inspection import doubtful
 from anchorview.plotting import ClusterSizesDisplay
 from helpers.dask_problems import in_dask, stored
-from helpers.data import clustered_views
+from helpers.data import clustered_views, with_ids
 from helpers.model_files import round_trip
 
 N, K = 150, 5
@@ -93,9 +92,7 @@ def test_names_take_the_place_of_numbers_if_relabel_is_told_so(fitted, tmp_path)
         assert 0 < each.score(views) <= 1
     with dask.config.set(scheduler="threads"):
         assert model.predict(in_dask(views, 50)).compute().tolist() == expected.tolist()
-    frames = {name: pd.DataFrame(view).add_prefix("f") for name, view in views.items()}
-    frames = {name: frame.rename("s{}".format) for name, frame in frames.items()}
-    assert model.predict(frames)["s3"] == expected[3]
+    assert model.predict(with_ids(views))["s3"] == expected[3]
     if isinstance(model, AutoDALMC):
         assert model.predict_with_confidence(views)[0].tolist() == expected.tolist()
     display = ClusterSizesDisplay.from_estimator(model, views)

@@ -1,11 +1,13 @@
+import json
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import asdict
 
 import pytest
 
 from anchorview._utils.errors import DataFileError
-from anchorview.experiments.jobs import Job, Result, Store
+from anchorview.experiments.jobs import METRICS, Job, Result, Store
 
 JOB = Job("digits", "dalmc")
 RESULT = Result("done", scores={"ACC": (0.5, 0.25)}, returned={"ACC": 0.5}, objective=(2.0, 1.0))
@@ -84,3 +86,29 @@ def test_a_damaged_row_is_named_with_what_to_do(path, column, value):
     expected = pytest.raises(DataFileError, match=f"{path.name}.*row 2")
     with Store(path) as store, expected:
         store.results(), store.environments("ab")
+
+
+def test_key_depends_on_the_contents_of_the_data_but_not_on_the_order_of_settings():
+    job = Job.of("digits", "dalmc", {"beta": 0.1, "n_anchors": 20, "n_components": (4, 5)})
+    same = Job.of("digits", "dalmc", {"n_components": (4, 5), "n_anchors": 20, "beta": 0.1})
+    assert job == same
+    assert job.key("abc") == same.key("abc")
+    job = Job("digits", "dalmc")
+    assert job.key("abc") != job.key("abd")
+    key = Job.of("digits", "dalmc", {"n_components": (4, 5), "beta": 0.1}).key("abc")
+    assert key == "a1c78830d3ab3db140dc4fa5ab4be38e09b71e529c1b1c465251ec59485911e1"
+
+
+def test_results_round_trip_through_json():
+    result = Result(
+        "done",
+        scores=dict.fromkeys(METRICS, (0.5, 0.25)),
+        returned={"ACC": 0.5},
+        fit_seconds=1.5,
+        seconds=2.5,
+        peak_bytes=100,
+        n_iter=3,
+        objective=(3.0, 1.0),
+        view_weights=(0.25, 0.75),
+    )
+    assert Result.from_json(json.loads(json.dumps(asdict(result)))) == result

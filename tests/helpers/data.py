@@ -1,6 +1,7 @@
 """Synthetic data and small helpers that several test modules share."""
 
 import numpy as np
+import pandas as pd
 
 from anchorview import MultiViewData, make_multiview
 from anchorview._utils.linalg import unit_rows
@@ -17,6 +18,20 @@ def clustered_data(*args, **options):
     """The same as a container."""
     views, y = clustered_views(*args, **options)
     return MultiViewData(views), y
+
+
+def with_ids(views, ids=None):
+    """The views as frames of the samples s0, s1, ... or of those with these numbers."""
+    n = len(next(iter(views.values())))
+    names = [f"s{i}" for i in (range(n) if ids is None else ids)]
+    return {name: pd.DataFrame(view, names) for name, view in views.items()}
+
+
+def frames_and_classes(n, k, separation, seed):
+    """List of views as frames with sample ids, and a series of the classes."""
+    views, y = make_multiview(n, n_clusters=k, separation=separation, random_state=seed)
+    frames = list(with_ids(views).values())
+    return frames, pd.Series(y, frames[0].index)
 
 
 def folder_contents(folder):

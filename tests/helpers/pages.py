@@ -36,5 +36,9 @@ class ParsedPage(HTMLParser):
     def text(self):
         return " ".join(self.texts)
 
+    @property
+    def cards(self):
+        return [attrs for attrs in self.attributes("li") if attrs.get("class") == "card"]
+
     def attributes(self, tag):
         return [attributes for name, attributes in self.tags if name == tag]

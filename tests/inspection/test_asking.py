@@ -1,19 +1,17 @@
 """Samples to label next, and known classes that look wrong."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import anchorview
-from anchorview import DALMC, AutoDALMC, make_multiview
+from anchorview import DALMC, AutoDALMC
 from anchorview.inspection import ask, suspicious_labels
+from helpers.data import frames_and_classes
 
 
 @pytest.fixture(scope="module")
 def planted():
-    views, y = make_multiview(240, n_clusters=4, separation=6, random_state=2)
-    ids = [f"s{i}" for i in range(len(y))]
-    return [pd.DataFrame(view, index=ids) for view in views.values()], pd.Series(y, index=ids)
+    return frames_and_classes(240, 4, separation=6, seed=2)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview.compared import OPMC
 from anchorview.inspection import doubtful, memberships, representatives
-from helpers.data import clustered_views, distances_in_embedding, distances_in_views
+from helpers.data import clustered_views, distances_in_embedding, distances_in_views, with_ids
 
 N, K = 150, 3
 
@@ -15,8 +15,7 @@ N, K = 150, 3
 @pytest.fixture(scope="module", params=["dalmc", "auto", "baseline", "ablation"])
 def fitted(request):
     views, _ = clustered_views(N, K, separation=2.5)
-    ids = [f"s{i:03}" for i in range(N)]
-    frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
+    frames = with_ids(views)
     model = {
         "dalmc": DALMC(K),
         "auto": AutoDALMC(K, budget="fast"),

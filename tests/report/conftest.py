@@ -3,7 +3,15 @@ import pytest
 
 from anchorview import AutoDALMC, MultiViewData, make_multiview
 from anchorview.report import write_fit_report
+from helpers.data import nested_views
 from helpers.pages import EVIL
+
+
+@pytest.fixture(scope="session")
+def nested_fit():
+    """Views, and their model with the levels of 3 and 9 clusters, of which the first is chosen."""
+    views, _ = nested_views()
+    return views, AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,8 @@ import io
 import numpy as np
 import pytest
 
-from anchorview import AutoDALMC
 from anchorview.report import write_fit_report
 from helpers.browsing import hover, position, wait_for_frames
-from helpers.data import nested_views
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 
@@ -118,9 +116,8 @@ def test_keys_move_and_zoom_and_the_wheel_scrolls_the_page(open_page, report_pat
     assert pixels(page) == before
 
 
-def test_the_switch_of_levels_changes_map_and_cards(open_page, tmp_path):
-    views, _ = nested_views()
-    model = AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
+def test_the_switch_of_levels_changes_map_and_cards(open_page, tmp_path, nested_fit):
+    views, model = nested_fit
     write_fit_report(tmp_path / "levels.html", model, views)
     page = open_page(tmp_path / "levels.html")
     assert "Cluster\ncluster 0" in hover(page, int(np.flatnonzero(model.labels_ == 0)[0]))

@@ -35,7 +35,7 @@ from anchorview.report.fit_report import verdict
 from anchorview.report.model_sections import view_section
 from anchorview.report.page import Table
 from anchorview.report.sample_map import SampleContents
-from helpers.data import nested_views
+from helpers.data import with_ids
 from helpers.pages import EVIL, ParsedPage
 from helpers.tables import customer_views
 
@@ -50,9 +50,12 @@ def problem():
 def framed(problem):
     """The same with sample ids."""
     views, y, _ = problem
-    ids = [f"s{row}" for row in range(len(y))]
-    frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
-    return frames, pd.Series(y, index=ids), DALMC(n_clusters=3, random_state=0).fit(frames)
+    frames = with_ids(views)
+    return (
+        frames,
+        pd.Series(y, frames["view_0"].index),
+        DALMC(n_clusters=3, random_state=0).fit(frames),
+    )
 
 
 @pytest.fixture
@@ -88,8 +91,7 @@ def test_sections_of_a_plain_fit(problem, report):
     assert "The number of clusters, 3, was given." in page.text
     assert "The model was fitted again without each view, on 90 samples. “Result" in page.text
     # One card per cluster, with markers of each view and typical samples.
-    cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]
-    assert [int(card["data-size"]) for card in cards] == np.bincount(model.labels_).tolist()
+    assert [int(card["data-size"]) for card in page.cards] == np.bincount(model.labels_).tolist()
     assert page.text.count("Typical samples") == 3
 
 
@@ -244,11 +246,10 @@ def test_named_and_merged_clusters(problem, report, estimator, sentence):
     planted = [int(model.labels_[np.flatnonzero(y == c)[0]]) for c in range(3)]
     model.relabel({planted[0]: EVIL, planted[1]: EVIL, planted[2]: "rest"})
     page = report(model, views, target=y)
-    cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]
     (listed,) = (attrs for attrs in page.attributes("ul") if attrs.get("id") == "cards")
     assert json.loads(listed["data-mapping"]) == mapping_header(model)
-    assert sorted(card["data-name"] for card in cards) == sorted([EVIL, "rest"])
-    sizes = {card["data-name"]: int(card["data-size"]) for card in cards}
+    assert sorted(card["data-name"] for card in page.cards) == sorted([EVIL, "rest"])
+    sizes = {card["data-name"]: int(card["data-size"]) for card in page.cards}
     assert sizes == {EVIL: 60, "rest": 30}
     assert sentence in page.text
     # Both clusters have typical samples, and the other as the nearest.
@@ -316,23 +317,21 @@ def test_texts_and_metadata_that_were_not_clustered_are_in_titles(problem, repor
     texts = [f"new {words[c]} {row}" for row, c in enumerate(y)]
     metadata = pd.DataFrame({"shop": np.array(["Rome", "Oslo", "Lima"])[y], "id": np.arange(90)})
     page = report(model, views, texts=texts, metadata=metadata)
-    titles = {card["data-title"] for tag, card in page.tags if card.get("class") == "card"}
+    titles = {card["data-title"] for card in page.cards}
     assert len(titles) == 3
     for shop, pair in zip(("Rome", "Oslo", "Lima"), words, strict=True):
         (title,) = (title for title in titles if title.startswith(f"{shop}: "))
         assert set(pair.split()) & set(title.replace(",", "").split())
 
 
-def test_every_level_has_cards_and_is_a_branch_of_the_tree(report):
-    views, _ = nested_views()
-    model = AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
+def test_every_level_has_cards_and_is_a_branch_of_the_tree(report, nested_fit):
+    views, model = nested_fit
     page = report(model, views)
     levels = [attrs for attrs in page.attributes("ul") if attrs.get("class") == "cards"]
     assert [level["data-level"] for level in levels] == ["Coarse", "Fine"]
     assert ["hidden" in level for level in levels] == [False, True]
-    cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]
     sizes = [*np.bincount(model.labels_), *np.bincount(model.labels_at(9))]
-    assert [int(card["data-size"]) for card in cards] == sizes
+    assert [int(card["data-size"]) for card in page.cards] == sizes
     assert "three groups (clusters) among 180 samples (or nine finer ones)" in page.text.lower()
 
 

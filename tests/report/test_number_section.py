@@ -1,28 +1,15 @@
 """What reports say about the number of clusters: chart, levels and how clusters split."""
 
 import numpy as np
-import pytest
 
-from anchorview import AutoDALMC
 from anchorview.report import model_sections
 from anchorview.report.cluster_sections import split_tree
 from anchorview.report.findings import CheckedFit
-from helpers.data import nested_views
 
 
-@pytest.fixture(scope="module")
-def model():
-    """Model with the levels of 3 and 9 clusters, of which the first is chosen."""
-    views, _ = nested_views()
-    return AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
-
-
-def section_parts(model):
-    return model_sections.number_parts(CheckedFit(model))
-
-
-def test_chart_of_the_levels(model):
-    (chart,) = section_parts(model)
+def test_chart_of_the_levels(nested_fit):
+    _, model = nested_fit
+    (chart,) = model_sections.number_parts(CheckedFit(model))
     np.testing.assert_array_equal(chart.table["Agreement between families"], model.curve_)
     np.testing.assert_array_equal(chart.table["By chance"], model.chance_curve_)
     assert "chosen: 3" in chart.svg
@@ -34,7 +21,8 @@ def test_chart_of_the_levels(model):
     np.testing.assert_array_equal(levels["Support of the level"], model.levels_["support"])
 
 
-def test_tree_has_the_sizes_of_the_clusters_and_their_parts(model):
+def test_tree_has_the_sizes_of_the_clusters_and_their_parts(nested_fit):
+    _, model = nested_fit
     titles = {3: ["a", "b", "c"]}
     branches = split_tree(model, titles)
     assert [branch["title"] for branch in branches] == titles[3]

@@ -6,11 +6,11 @@ import io
 import numpy as np
 import pytest
 
-from anchorview import DALMC, AutoDALMC, load_digits
+from anchorview import DALMC, load_digits
 from anchorview.report import sample_map, write_fit_report
 from anchorview.report.findings import CheckedFit, inspect_fit, inspect_level
 from anchorview.report.sample_map import SampleContents, pattern_names, thumbnail
-from helpers.data import clustered_views, nested_views
+from helpers.data import clustered_views
 
 images = pytest.importorskip("PIL.Image")
 
@@ -119,9 +119,8 @@ def test_points_have_the_values_of_their_samples_and_keep_their_shape(drawn, inc
     assert placed[:, 1].argmin() == positions[:, 1].argmax()
 
 
-def test_points_have_their_cluster_at_each_level():
-    views, _ = nested_views()
-    model = AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
+def test_points_have_their_cluster_at_each_level(nested_fit):
+    views, model = nested_fit
     fit = CheckedFit(model, views)
     level = fit.at_level(9)
     levels = {"Coarse": (fit, inspect_fit(fit)), "Fine": (level, inspect_level(level))}

@@ -179,10 +179,6 @@ class TestRepeats:
         without_time = [own.candidates_.drop(columns="seconds") for own in (again, model)]
         pd.testing.assert_frame_equal(*without_time, check_exact=True)
 
-    def test_no_seed(self, separated):
-        views, y, _ = separated
-        assert clustering_accuracy(y, AutoDALMC(3, budget="fast").fit(views).labels_) == 1
-
     @pytest.mark.parametrize("budget", ["fast", "thorough"])
     def test_budgets(self, separated, budget):
         views, y, _ = separated

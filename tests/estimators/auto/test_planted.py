@@ -14,7 +14,7 @@ from anchorview import AutoDALMC
 from anchorview.estimators.representation import evidence_word, result_lines, structure_sentences
 
 PATH = Path(__file__).parents[3] / "benchmarks" / "planted.py"
-QUICK = {"2 equal", "4 with outliers", "normal"}
+QUICK = {"4 with outliers", "normal"}
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from anchorview.report import findings, write_fit_report
 from anchorview.sources import disk_source
 from helpers.auto_models import candidate_labels, used_views
 from helpers.dask_problems import in_dask, stored
-from helpers.data import nested_views
+from helpers.data import nested_views, with_ids
 from helpers.model_files import round_trip
 from helpers.tables import customer_views
 
@@ -139,12 +139,8 @@ def test_new_samples_that_have_only_that_view_raise(with_extra, fitted, tmp_path
             function(views)
     with pytest.raises(ValueError, match=message):
         fitted.predict(stored(tmp_path, views), out=tmp_path / "labels.npy")
-    frames = {
-        name: pd.DataFrame(view, index=[f"s{row}" for row in range(N)])
-        for name, view in views.items()
-    }
     with pytest.raises(ValueError, match=r"Sample 200 \('s200'\) has only"):
-        fitted.predict(frames)
+        fitted.predict(with_ids(views))
     with pytest.raises(ValueError, match="Sample 0 has only"):
         fitted.predict({"extra": views["extra"]})
 

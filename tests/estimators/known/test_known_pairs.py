@@ -4,14 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import AutoDALMC, make_multiview
+from anchorview import AutoDALMC
+from helpers.data import frames_and_classes
 
 
 @pytest.fixture(scope="module")
 def planted():
-    views, y = make_multiview(150, n_clusters=3, separation=4, random_state=1)
-    ids = [f"s{i}" for i in range(len(y))]
-    return [pd.DataFrame(view, index=ids) for view in views.values()], pd.Series(y, index=ids)
+    return frames_and_classes(150, 3, separation=4, seed=1)
 
 
 def auto(n_clusters=None):

@@ -54,7 +54,10 @@ def processes():
         yield pool
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes", "synchronous"])
+PROCESSES = pytest.param("processes", marks=pytest.mark.system)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", PROCESSES, "synchronous"])
 def test_schedulers_equal_memory(views, reference, scheduler, request):
     pool = request.getfixturevalue("processes") if scheduler == "processes" else None
     with dask.config.set(scheduler=scheduler, pool=pool):
