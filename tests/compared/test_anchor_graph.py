@@ -125,21 +125,20 @@ def test_left_singular_vectors_ignore_unused_anchors():
         np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-10)
 
 
-class TestInitialization:
-    def test_embedding_is_what_the_views_share(self):
-        rng = np.random.default_rng(0)
-        common = np.linalg.qr(rng.standard_normal((400, 2)))[0]
-        # What each view has alone is stronger than what it shares.
-        views = [
-            common @ rng.standard_normal((2, 8))
-            + 3 * rng.standard_normal((400, 3)) / 20 @ rng.standard_normal((3, 8))
-            for _ in range(3)
-        ]
-        views = standardized_views(MultiViewData(views))
-        shared = np.linalg.qr(gcca_embedding(views, 5)[:, :2])[0]
-        strongest = np.linalg.svd(np.hstack(views), full_matrices=False)[0][:, :2]
-        assert np.linalg.svd(common.T @ shared, compute_uv=False).min() > 0.9
-        assert np.linalg.svd(common.T @ strongest, compute_uv=False).min() < 0.5
+def test_embedding_is_what_the_views_share():
+    rng = np.random.default_rng(0)
+    common = np.linalg.qr(rng.standard_normal((400, 2)))[0]
+    # What each view has alone is stronger than what it shares.
+    views = [
+        common @ rng.standard_normal((2, 8))
+        + 3 * rng.standard_normal((400, 3)) / 20 @ rng.standard_normal((3, 8))
+        for _ in range(3)
+    ]
+    views = standardized_views(MultiViewData(views))
+    shared = np.linalg.qr(gcca_embedding(views, 5)[:, :2])[0]
+    strongest = np.linalg.svd(np.hstack(views), full_matrices=False)[0][:, :2]
+    assert np.linalg.svd(common.T @ shared, compute_uv=False).min() > 0.9
+    assert np.linalg.svd(common.T @ strongest, compute_uv=False).min() < 0.5
 
 
 @pytest.mark.parametrize(("method", "settings"), METHODS)

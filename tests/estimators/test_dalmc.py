@@ -1,5 +1,7 @@
 """The estimator's contract: what users of scikit-learn and of several views rely on."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -183,8 +185,6 @@ def test_memory_is_stated_and_no_square_matrix_over_samples_needed(made, monkeyp
         patch.setattr(memory, "available_memory", lambda: 1000.0)
         with pytest.raises(MemoryError, match=r"needs .* beyond the data, but 1 kB"):
             DALMC(4).fit(made[0])
-    import tracemalloc
-
     views, _ = make_multiview(20_000, n_clusters=3, n_features=(5, 6), random_state=0)
     tracemalloc.start()
     DALMC(3, n_init=1, random_state=0).fit(views)

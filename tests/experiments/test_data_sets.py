@@ -4,12 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import io
 
 from anchorview import DALMC
 from anchorview.datasets import PAPER_SETS, convert
 from anchorview.experiments.inputs import data_sets
 from anchorview.metrics import clustering_accuracy
+from helpers.view_files import save_matlab5
 
 RNG = np.random.default_rng(0)
 CLASSES = np.repeat([3, 1, 2], 4)
@@ -48,9 +48,7 @@ def test_built_in_data_sets():
 
 def test_all_formats_in_a_folder_are_found(tmp_path):
     save(tmp_path / "one.npz")
-    cells = np.empty((1, 2), dtype=object)
-    cells[0, :] = list(VIEWS.values())
-    io.savemat(tmp_path / "Two.mat", {"X": cells, "Y": CLASSES[:, None]})
+    save_matlab5(tmp_path / "Two.mat", {"X": list(VIEWS.values()), "Y": CLASSES[:, None]})
     convert(tmp_path / "one.npz", tmp_path / "three.dots")
     for folder in ("tables", "notes"):
         (tmp_path / folder).mkdir()

@@ -13,10 +13,11 @@ import pytest
 from anchorview.experiments.evaluation import markdown_escaped, suite_figures
 from anchorview.experiments.outputs import protocol, write_outputs
 from helpers.handmade import ODD, Book, done, whole_book
-from helpers.pages import EVIL, ParsedPage
+from helpers.pages import ParsedPage
 
 pytest.importorskip("matplotlib")
 
+EVIL = "<script>window.hacked=1</script>"
 ENVIRONMENT = {"python": "3.13.0", "blas": ["openblas 0.3"], "cpu": EVIL, "memory": 8 * 2**30}
 COMMAND = f"anchorview experiment run all --data '{EVIL}'"
 

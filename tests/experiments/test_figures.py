@@ -9,7 +9,7 @@ from anchorview.experiments.evaluation import suite_figures
 from anchorview.experiments.outputs import write_outputs
 from helpers.handmade import ODD, Book, done, whole_book
 
-pytest.importorskip("matplotlib")
+matplotlib = pytest.importorskip("matplotlib")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,6 @@ def test_all_suites_have_figures_with_the_names_of_data_sets_and_series(drawn):
 
 
 def test_files_are_reproducible_and_independent_of_the_style(book, drawn, tmp_path):
-    matplotlib = pytest.importorskip("matplotlib")
     with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30, "svg.fonttype": "path"}):
         for figure in suite_figures(book.frame()):
             for path in figure.write(tmp_path):

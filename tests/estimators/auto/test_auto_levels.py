@@ -96,21 +96,20 @@ class TestLevels:
             assert len(edge_sentences(model)) == said
 
 
-class TestBranches:
-    def test_planted_split(self):
-        coarse = np.repeat([0, 1, 2], 20)
-        fine = np.repeat([3, 0, 1, 2, 2], [10, 10, 20, 10, 10])
-        partitions = np.stack([fine, fine])
-        partitions[1, :20] = np.tile([0, 3], 10)
-        tree = branches(coarse, fine, partitions, split_chance=0.25)
-        assert tree["cluster"].tolist() == [0, 1, 2, 3]
-        assert tree["parent"].tolist() == [0, 1, 2, 0]
-        assert tree["size"].tolist() == [10, 20, 20, 10]
-        assert (tree["overlap"] == 1).all()
-        expected = adjusted_rand_score(fine[:20], np.tile([0, 3], 10))
-        assert tree["split_agreement"][[0, 3]].tolist() == pytest.approx([expected] * 2)
-        assert tree["split_chance"][[0, 3]].tolist() == [0.25, 0.25]
-        assert tree.loc[[1, 2], ["split_agreement", "split_chance"]].isna().all(axis=None)
+def test_planted_split():
+    coarse = np.repeat([0, 1, 2], 20)
+    fine = np.repeat([3, 0, 1, 2, 2], [10, 10, 20, 10, 10])
+    partitions = np.stack([fine, fine])
+    partitions[1, :20] = np.tile([0, 3], 10)
+    tree = branches(coarse, fine, partitions, split_chance=0.25)
+    assert tree["cluster"].tolist() == [0, 1, 2, 3]
+    assert tree["parent"].tolist() == [0, 1, 2, 0]
+    assert tree["size"].tolist() == [10, 20, 20, 10]
+    assert (tree["overlap"] == 1).all()
+    expected = adjusted_rand_score(fine[:20], np.tile([0, 3], 10))
+    assert tree["split_agreement"][[0, 3]].tolist() == pytest.approx([expected] * 2)
+    assert tree["split_chance"][[0, 3]].tolist() == [0.25, 0.25]
+    assert tree.loc[[1, 2], ["split_agreement", "split_chance"]].isna().all(axis=None)
 
 
 GROUPS = np.repeat([0, 1, 2, 3], [2, 2, 2, 3])

@@ -118,11 +118,13 @@ def test_two_views_whose_rows_are_in_other_orders_warn():
     assert fit(frames).structure_ > 0.6
 
 
-def test_a_view_is_used_if_a_sample_has_no_other(with_extra):
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_a_view_is_used_if_a_sample_has_no_other(with_extra, in_parts, tmp_path, set_constants):
+    set_constants(disk_source, PART=2**12, PRODUCTS_PER_PART=0)
     views = {name: view.copy() for name, view in with_extra[0].items()}
-    for row in (3, 50):
+    for row in (3, -1):
         views["view_0"][row] = views["view_1"][row] = np.nan
-    model = fit(views)
+    model = fit(stored(tmp_path, views) if in_parts else views)
     assert used_views(model) == tuple(views)
     (sentence,) = view_sentences(model)
     assert "'extra' disagrees, but is used because 2 samples have no other: it" in sentence
@@ -169,16 +171,6 @@ def test_files_and_dask(with_extra, fitted, tmp_path, set_constants):
     np.testing.assert_array_equal(labels, fitted.labels_)
     np.testing.assert_array_equal(model.predict(files), fitted.labels_)
     np.testing.assert_allclose(model.transform(files), fitted.transform(views), atol=1e-8)
-
-
-def test_samples_without_other_views_are_found_in_all_parts(tmp_path, set_constants, with_extra):
-    views = {name: view.copy() for name, view in with_extra[0].items()}
-    views["view_0"][-1] = views["view_1"][-1] = np.nan
-    set_constants(disk_source, PART=2**12, PRODUCTS_PER_PART=0)
-    model = AutoDALMC(K, budget="fast", random_state=0)
-    model.fit(stored(tmp_path, views), out=tmp_path / "results")
-    assert used_views(model) == tuple(views)
-    assert "because 1 sample has no other" in view_sentences(model)[0]
 
 
 def test_levels(tmp_path):

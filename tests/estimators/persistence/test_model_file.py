@@ -1,4 +1,7 @@
-"""The container: files that are damaged, foreign, or forged with correct checksums."""
+"""The container: files that are damaged, foreign, or forged with correct checksums.
+
+Those with damage anywhere are loaded in child processes with limits of memory and time.
+"""
 
 import os
 import pickle
@@ -14,6 +17,8 @@ from anchorview._utils.errors import OutputFileError
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.persistence.model_file import FORMAT_VERSION
 from helpers.model_files import error_of, forge, forge_array, forge_document, members_of
+from helpers.mutated_files import run_cases
+from helpers.mutated_models import MODEL_READERS
 
 
 def test_an_existing_file_is_replaced_completely_or_not_at_all(dalmc, saved, monkeypatch):
@@ -48,7 +53,6 @@ def test_foreign_files(tmp_path):
 
 
 def test_damage_is_detected(saved):
-    """Damage anywhere in a file is tested in child processes, by test_mutated_models."""
     content = saved.read_bytes()
     flipped = bytearray(content)
     with zipfile.ZipFile(saved) as archive:
@@ -119,3 +123,18 @@ def test_unknown_and_missing_members(either):
         assert f"the array '{name}' is unknown" in error_of(either)
     forge(either, {name: content for name, content in members.items() if "labels_" not in name})
     error_of(either)
+
+
+@pytest.mark.parametrize(
+    ("readers", "cases"),
+    [(MODEL_READERS[:3], 5), pytest.param(MODEL_READERS, 2000, marks=pytest.mark.slow)],
+    ids=["DALMC", "all"],
+)
+def test_damaged_models_give_the_documented_error_or_a_model(readers, cases):
+    outcomes = run_cases(readers, range(cases), n_processes=1 if cases == 5 else 2)
+    assert not outcomes.failures, "\n".join(outcomes.failures[:3])
+    assert sum(outcomes.counts.values()) == cases * len(readers)
+    refused = {name for name, kind in outcomes.counts if kind == "ModelFileError"}
+    assert {name for name in refused if name.endswith(", damaged")} == {
+        reader.name for reader in readers if reader.name.endswith(", damaged")
+    }
