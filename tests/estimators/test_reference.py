@@ -93,11 +93,8 @@ def test_three_months_with_a_split_a_merge_and_a_new_cluster(kind, known, tmp_pa
     assert set(changes["clusters"][merged].split(", ")) == {"b", str(halves[1])}
     assert cluster_of(latest, y3, "d") == added
     assert changes.loc[added, ["change", "before", "after"]].tolist() == ["continued", 70, 140]
-    assert changes.loc[both_c, ["change", "name", "after"]].tolist() == [
-        "vanished",
-        "gone later",
-        0,
-    ]
+    gone = changes.loc[both_c, ["change", "name", "after"]].tolist()
+    assert gone == ["vanished", "gone later", 0]
     with pytest.raises(ValueError, match=f"{both_c}.? is not a cluster: they have the numbers"):
         latest.relabel({both_c: "other"})
     for model in (latest, round_trip(latest, tmp_path)):
