@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from anchorview import DALMC, AutoDALMC, MultiViewData
+from anchorview import DALMC, AutoDALMC, MultiViewData, load
+from anchorview.inspection import leave_one_view_out
 from anchorview.report import write_fit_report
 from helpers.dask_problems import stored
 from helpers.data import clustered_views
@@ -136,3 +137,18 @@ def test_views_on_disk_are_not_drawn_but_their_fit_is(tmp_path):
     model = DALMC(K, random_state=0).fit(stored(tmp_path, VIEWS))
     write_fit_report(tmp_path / "report.html", model)
     assert ParsedPage(tmp_path / "report.html").attributes("canvas")
+
+
+def test_data_without_clusters(tmp_path):
+    rng = np.random.default_rng(1)
+    views = {"a": rng.normal(size=(N, 6)), "b": rng.normal(size=(N, 5))}
+    model = AutoDALMC(budget="fast", random_state=0).fit(views)
+    assert model.n_clusters_ == 1
+    # A stored model has the same report.
+    model.save(tmp_path / "m.anchorview")
+    model = load(tmp_path / "m.anchorview")
+    write_fit_report(tmp_path / "report.html", model, views)
+    page = ParsedPage(tmp_path / "report.html")
+    assert "no evidence" in page.text.lower() or "no clear" in page.text.lower()
+    with pytest.raises(ValueError, match="only one cluster"):
+        leave_one_view_out(model, views)

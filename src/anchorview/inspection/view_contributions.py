@@ -168,6 +168,8 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
     if n_views < 2:
         raise ValueError("There is only one view, so none can be left out.")
     n_clusters = int(getattr(model, "n_clusters_", None) or len(np.unique(labels)))
+    if n_clusters < 2:
+        raise ValueError("There is only one cluster, which depends on no view.")
     params, shared = model.get_params(), {"scaling", "unit_norm"}
     same = {name: params[name] for name in shared} if params.keys() >= shared else {}
     alone = np.full((n_views, len(data)), -1)

@@ -340,6 +340,8 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
     data, model = fit.data, fit.model
     if data is None or len(data.views) < 2 or not hasattr(model, "get_params"):
         return None, []
+    if fit.n_clusters < 2:
+        return None, []
     cost = 1.0 if hasattr(model, "transform") else float(BASELINE_COST)
     if fit.is_auto:
         # Only the fits without a view are affected, not the clusters of the model.

@@ -403,18 +403,15 @@ class ViewAlone:
         return given > float(np.mean(by_chance) + RELATED * np.std(by_chance))
 
     def agreement_with(self, rows: Array, labels: Array, n_clusters: int) -> float:
-        """Largest agreement of as many communities with clusters of some of the samples."""
+        """Largest agreement of as many communities with clusters of some of the samples.
+
+        0 if too few samples have the view.
+        """
         has = self.has[rows]
-        alone = [
-            _for_all(self.has, communities, -1)[rows][has]
-            for graph in self.graphs
-            if (communities := graph.merged_communities(n_clusters)) is not None
-        ]
-        return (
-            float(agreement_with(labels[has], np.array(alone), n_clusters).max())
-            if alone
-            else np.nan
-        )
+        if not self.graphs:
+            return 0.0
+        alone = [_for_all(self.has, own.at_number(n_clusters), -1)[rows] for own in self.graphs]
+        return float(agreement_with(labels[has], np.array(alone)[:, has], n_clusters).max())
 
 
 def _for_all(has: Array, values: Array, other: float) -> Array:

@@ -148,11 +148,7 @@ def scan_levels(pool: CandidatePool, numbers: Sequence[int]) -> LevelScan:
 
 def partitions_at(pool: CandidatePool, number: int) -> list[Array]:
     """Communities in all scalings, and DALMC, with a number of clusters."""
-    merged = [graph.merged_communities(number) for graph in pool.graphs]
-    communities = [
-        graph.n_communities(number) if known is None else known
-        for graph, known in zip(pool.graphs, merged, strict=True)
-    ]
+    communities = [graph.at_number(number) for graph in pool.graphs]
     return [*communities, *pool.compared_directions(number)]
 
 

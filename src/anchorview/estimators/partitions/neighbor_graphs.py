@@ -105,6 +105,11 @@ class NeighborGraph:
         enough = [own for own in self._communities.values() if own.max() + 1 >= n_clusters]
         return _merged(min(enough, key=np.max), self.mean, n_clusters) if enough else None
 
+    def at_number(self, n_clusters: int) -> Array:
+        """`n_clusters` communities, merged from those found before, or of another resolution."""
+        merged = self.merged_communities(n_clusters)
+        return self.n_communities(n_clusters) if merged is None else merged
+
     def n_communities(self, n_clusters: int) -> Array:
         """`n_clusters` communities, merged from those of a searched resolution; all, if fewer."""
         tried = []
