@@ -1,6 +1,6 @@
 """Multi-view data: a built-in data set, generated data, and files of views in many formats.
 
-Imports ``_utils`` and ``views``; ``formats`` has one module per file format.
+Imports ``_utils`` and ``views``; ``formats`` has a module per kind of file.
 """
 
 from anchorview._utils.errors import DataFileError
