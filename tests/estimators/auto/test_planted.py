@@ -92,3 +92,13 @@ def test_half_moons_are_found_without_their_number():
     assert model.n_clusters_ == 2
     assert adjusted_rand_score(y, model.labels_) > 0.98
     assert evidence_word(model.structure_) == "strong"
+
+
+def test_clear_clusters_are_not_merged_to_two_that_no_edges_join():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=300)
+    color = (y + (rng.random(300) < 0.1)) % 4
+    numbers = np.c_[30 * y + rng.normal(0, 3, 300), y % 2 * 4 + rng.normal(0, 0.3, 300)]
+    usage = np.c_[rng.poisson(5 + 10 * y), 5 * (y > 1) + rng.normal(0, 0.6, 300)]
+    model = AutoDALMC(random_state=0).fit([np.c_[numbers, np.eye(4)[color]], usage])
+    assert model.n_clusters_ == 4

@@ -218,7 +218,8 @@ class AutoDALMC(EmbeddingClusterer):
     plus 0.3 times the separation, minus 0.04 for each doubling of the resolution away from 1, and
     minus 0.35 for two clusters; the number with the best score is chosen, with at least 8 samples
     per cluster, and more than 30 only if partitions agree by 0.5 or more. Clusters in a graph that
-    hardly any edge joins count as supported, also if no other graph finds them. Data
+    hardly any edge joins count as supported, also if no other graph finds them, unless they are
+    divided further. Data
     without evidence at any number are one cluster. Of given numbers, one is chosen by the same
     score without resolutions. Treat the number as a proposal: look at `levels_`, and pass the
     number if you know it.

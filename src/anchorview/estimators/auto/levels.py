@@ -15,6 +15,7 @@ import pandas as pd
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.evidence import (
+    CLEAR_SEPARATION,
     JudgedSamples,
     evidence_value,
     support_beyond,
@@ -131,18 +132,24 @@ def scan_levels(pool: CandidatePool, numbers: Sequence[int]) -> LevelScan:
         )
         separations = [judged.separation(labels, number) for labels in partitions]
         values = [own.value for own in separations]
-        # Clusters that no edges join need no others to find them, as half moons by one graph.
-        apart = max(own.apart for own in separations)
         # Two scalings agree on tiny communities whatever the data, but these are not separated.
         alike = float(support_beyond(of_communities, expected_of_communities))
         support = float(support_beyond(agreement, expected))
-        support = max(apart, support, alike * max(values))
-        separation = max(apart, float(np.mean(values)))
-        evidence = float(evidence_value(support, separation, len(compared)))
-        rows.append((agreement, expected, support, separation, evidence, distance))
-    columns = ["agreement", "chance", "support", "separation", "evidence", "distance"]
+        support = max(0.0, support, alike * max(values))
+        apart = max(own.apart for own in separations)
+        second = sorted(values)[-2:][0]
+        rows.append((agreement, expected, support, float(np.mean(values)), distance, apart, second))
+    columns = ["agreement", "chance", "support", "separation", "distance", "apart", "second"]
     index = pd.Index(sorted(distances), name="n_clusters")
     table = pd.DataFrame(rows, index=index, columns=columns)
+    # Clusters that no edges join need no others to find them, as half moons by one graph, unless
+    # two partitions divide them further into clear clusters.
+    divided = max(table.index[table.pop("second") >= CLEAR_SEPARATION], default=0)
+    least = table.pop("apart").where(table.index >= divided, 0.0)
+    for column in ("support", "separation"):
+        table[column] = table[column].clip(lower=least)
+    evidence = evidence_value(table["support"], table["separation"], len(compared))
+    table.insert(4, "evidence", evidence)
     return LevelScan(table, reference, len(compared))
 
 
